@@ -1,0 +1,89 @@
+/* What the answer is worth, in double from the data as handed over (specification, solvers 12):
+ *
+ *   g = M a - tau - J'f(J a - aref),   gap = 1/2 g' M^-1 g >= P(a) - P*,  >= 1/2 |a - a*|_M^2
+ *   floor = 1/2 e' M^-1 e,   e = 4 u (|M||a| + |tau| + |J|'(|f| + D (|J||a| + |aref|))),   u the rounding of the iteration
+ *   bound = sqrt(2 gap) / max(|a|_M, |s|_M)
+ *
+ * and, because it comes for free, the forces, zones and J'f that belong to a. Compiled in double only. */
+
+/* 1/2 v' M^-1 v; v is overwritten */
+FN real half_inverse_norm(const sc_pack *p, real *v) {
+  solve_lower(&p->m, NUM(p, L), v);
+  return splat(0.5) * dot(p, v, v);
+}
+
+FN void zones_cone(int d, int row, const real *coef, const real *x, real *zone) {
+  real z = cone_zone_number(cone_find(d, coef, x + row));
+  for (int j = 0; j < d; j++) zone[row + j] = z;
+}
+
+/* zone number of every row */
+static void zones(const sc_pack *p, const real *x, real *zone) {
+  const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);
+  int ne = p->ne, nf = ne + p->nf;
+  EACH(r, ne) zone[r] = row_equality(D[r], x[r]).zone;
+  EACH(i, p->nf) zone[ne + i] = row_friction(D[ne + i], eta[i], edge[i], x[ne + i]).zone;
+  EACH(i, p->nu) zone[nf + i] = row_onesided(D[nf + i], x[nf + i]).zone;
+  CONES(p, zones_cone(d, row, coef, x, zone));
+}
+
+static void store_lanes(double *out, real v) { EACH(l, SC_LANES) out[l] = lane_get(v, l); }
+
+/* e of the floor, left in w->v; |a| and the row weights use the trial arrays */
+static void rounding_error(const sc_pack *p, sc_work *w) {
+  const real *tau = NUM(p, tau), *D = NUM(p, D);
+  real *e = w->v, *Ma = w->Ma1, *y = w->x1, *f = w->f;
+  mul_sym(&p->m, NUM(p, M), w->a, Ma, 1);
+  mul_jac(p, w->a, NUM(p, aref), y, 1);
+  EACH(r, p->nefc) y[r] = absolute(f[r]) + D[r] * y[r], w->used[r] = 1;
+  EACH(i, p->nv4) Ma[i] += absolute(tau[i]);
+  SYNC;
+  mul_jac_t(p, Ma, 1, y, w->used, e, 1);
+  EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
+  SYNC;
+}
+
+static void certify(const sc_pack *p, sc_work *w) {
+  const real *tau = NUM(p, tau), *s = NUM(p, s);
+  real *a = w->a, *Ma = w->Ma, *g = w->g, *Jf = w->g1;
+  mul_sym(&p->m, NUM(p, M), a, Ma, 0);
+  mul_jac(p, a, NUM(p, aref), w->x, 0);
+  evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
+  zones(p, w->x, w->k);
+  mul_jac_t(p, NULL, 1, w->f, w->used, Jf, 0);
+  real inertia = splat(0);
+  EACH(i, p->nv4) {
+    inertia += (a[i] - s[i]) * (Ma[i] - tau[i]);
+    g[i] = Ma[i] - tau[i] - Jf[i];
+  }
+  SYNC;
+  real gap = half_inverse_norm(p, g);
+  real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300));
+  store_lanes(w->gap, gap);
+  store_lanes(w->bound, root(splat(2) * gap) / root(size));
+  store_lanes(w->objective, splat(0.5) * inertia + cost_rows(p, w->x));
+  rounding_error(p, w);
+  store_lanes(w->floor, half_inverse_norm(p, w->v));
+}
+
+/* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */
+static void prepare(const sc_pack *p, sc_work *w) {
+  real *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm), *given = NUM(p, given), *alive = NUM(p, alive), *v = w->v;
+  factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, 4 * SC_EPS};
+  mask low = factor(&job);
+  *alive = sel(low, splat(0), *alive);
+  mul_sym(&p->m, NUM(p, M), s, v, 0);
+  mask have = lt(splat(0), given[0]);
+  EACH(i, p->nv4) tau[i] = sel(have, tau[i], v[i]);
+  SYNC;
+  EACH(i, p->nv4) v[i] = tau[i];
+  SYNC;
+  solve_lower(&p->m, NUM(p, L), v);
+  solve_upper(&p->m, NUM(p, L), v);
+  mask have_s = lt(splat(0), given[1]), have_warm = lt(splat(0), given[2]);
+  EACH(i, p->nv4) {
+    s[i] = sel(have_s, s[i], v[i]);
+    warm[i] = sel(have_warm, warm[i], s[i]);
+  }
+  SYNC;
+}

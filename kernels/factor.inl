@@ -1,0 +1,187 @@
+/* H = M + J' K J and its Cholesky factor, tile by tile, and the solve with it.
+ *
+ * Left-looking: a tile is made from M, the rows and the factor's earlier columns while it is in registers, and stored
+ * once; H itself is never stored. Diagonal tiles keep the inverse of the factor's diagonal on their diagonal. */
+
+/* columns of a tile handled at once: as many as the registers hold accumulators for */
+#if SC_LANES == 1 || defined(__AVX512VL__) || defined(__aarch64__)
+#define TILE_COLS 4
+#else
+#define TILE_COLS 2
+#endif
+
+/* What a factor is made of. Without `pack`: of M alone. */
+typedef struct {
+  const sc_tiles *tiles;
+  real *L;
+  const real *M;
+  const sc_pack *pack;
+  const real *k, *Z;      /* curvature of the rows; K J of the elliptic ones, NULL when none slides */
+  const uint8_t *used;
+  scal floor;             /* smallest pivot, relative to the diagonal */
+} factor_job;
+
+/* c[r][s] += x_r y_s */
+#define OUTER(c, sign, x, y)                                                                                                \
+  for (int r_ = 0; r_ < 4; r_++)                                                                                            \
+    for (int s_ = 0; s_ < TILE_COLS; s_++) c[r_][s_] sign (x)[r_] * (y)[s_];
+
+/* add the rows' part of tile t, columns s0 .. s0 + TILE_COLS - 1 */
+FN void tile_rows(const factor_job *job, int t, int s0, real c[4][TILE_COLS]) {
+  const sc_pack *p = job->pack;
+  const real *J = NUM(p, J);
+  int mid = job->Z ? p->termcone[t] : p->termadr[t + 1], zblock = p->jadr[p->conerow];
+  for (int e = p->termadr[t]; e < mid; e++) {
+    const sc_term *m = p->term + e;
+    if (!job->used[m->row]) continue;
+    const real *x = J + 4 * m->bi, *yj = J + 4 * m->bj + s0;
+    real y[TILE_COLS], k = job->k[m->row];
+    for (int s = 0; s < TILE_COLS; s++) y[s] = k * yj[s];
+    OUTER(c, +=, x, y)
+  }
+  for (int e = mid; e < p->termadr[t + 1]; e++) {
+    const sc_term *m = p->term + e;
+    if (!job->used[m->row]) continue;
+    const real *x = J + 4 * m->bi, *y = job->Z + 4 * (m->bj - zblock) + s0;
+    OUTER(c, +=, x, y)
+  }
+}
+
+/* tile t of H minus the products of earlier columns, stored in L; diag: receives H's diagonal where t is a diagonal tile */
+FN void tile_gather(const factor_job *job, int t, int m, int diagonal, real *diag) {
+  const sc_tiles *tiles = job->tiles;
+  real *out = job->L + 16 * t;
+  for (int s0 = 0; s0 < 4; s0 += TILE_COLS) {
+    real c[4][TILE_COLS];
+    for (int r = 0; r < 4; r++)
+      for (int s = 0; s < TILE_COLS; s++) c[r][s] = m < 0 ? splat(0) : job->M[16 * m + 4 * r + s0 + s];
+    if (job->pack) tile_rows(job, t, s0, c);
+    if (diagonal)
+      for (int s = 0; s < TILE_COLS; s++) diag[s0 + s] = c[s0 + s][s];
+    for (int e = tiles->pairadr[t]; e < tiles->pairadr[t + 1]; e++) {
+      const real *X = job->L + 16 * tiles->pair[e].x, *Y = job->L + 16 * tiles->pair[e].y + 4 * s0;
+      for (int q = 0; q < 4; q++) {
+        real x[4], y[TILE_COLS];
+        for (int r = 0; r < 4; r++) x[r] = X[4 * r + q];
+        for (int s = 0; s < TILE_COLS; s++) y[s] = Y[4 * s + q];
+        OUTER(c, -=, x, y)
+      }
+    }
+    for (int r = 0; r < 4; r++)
+      for (int s = 0; s < TILE_COLS; s++) out[4 * r + s0 + s] = c[r][s];
+  }
+}
+
+/* Cholesky of a diagonal tile; lanes with a pivot that is not above floor * diag are returned, their pivot raised to it */
+FN mask tile_cholesky(real *A, const real *diag, scal floor) {
+  mask low = never();
+  for (int j = 0; j < 4; j++) {
+    real d = A[5 * j], least = diag[j] * floor;
+    for (int q = 0; q < j; q++) d -= A[4 * j + q] * A[4 * j + q];
+    mask ok = lt(least, d);
+    low = either(low, not(ok));
+    real inv = splat(1) / root(sel(ok, d, least));
+    A[5 * j] = inv;
+    for (int i = j + 1; i < 4; i++) {
+      real v = A[4 * i + j];
+      for (int q = 0; q < j; q++) v -= A[4 * i + q] * A[4 * j + q];
+      A[4 * i + j] = v * inv;
+    }
+  }
+  return low;
+}
+
+/* B <- B L^-T, L a factored diagonal tile */
+FN void tile_solve(real *B, const real *L) {
+  for (int r = 0; r < 4; r++)
+    for (int j = 0; j < 4; j++) {
+      real v = B[4 * r + j];
+      for (int q = 0; q < j; q++) v -= B[4 * r + q] * L[4 * j + q];
+      B[4 * r + j] = v * L[5 * j];
+    }
+}
+
+/* the whole factor; returns the lanes in which a pivot had to be raised */
+FN mask factor(const factor_job *job) {
+  const sc_tiles *t = job->tiles;
+  mask low = never();
+  for (int j = 0; j < t->nb; j++) {
+    int first = t->adr[j];
+    real diag[4], *L = job->L + 16 * first;
+    tile_gather(job, first, job->pack ? job->pack->mtile[first] : first, 1, diag);
+    low = either(low, tile_cholesky(L, diag, job->floor));
+    SYNC;
+    for (int e = first + 1; e < t->adr[j + 1]; e++) {
+      tile_gather(job, e, job->pack ? job->pack->mtile[e] : e, 0, diag);
+      tile_solve(job->L + 16 * e, L);
+    }
+    SYNC;
+  }
+  return low;
+}
+
+/* v <- L^-1 v */
+FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
+  for (int i = 0; i < t->nb; i++) {
+    real y[4];
+    for (int r = 0; r < 4; r++) y[r] = v[4 * i + r];
+    for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) {
+      const real *B = L + 16 * t->rowtile[e], *x = v + 4 * t->rowcol[e];
+      for (int q = 0; q < 4; q++)
+        for (int r = 0; r < 4; r++) y[r] -= B[4 * r + q] * x[q];
+    }
+    const real *A = L + 16 * t->adr[i];
+    for (int r = 0; r < 4; r++) {
+      for (int q = 0; q < r; q++) y[r] -= A[4 * r + q] * y[q];
+      y[r] *= A[5 * r];
+    }
+    for (int r = 0; r < 4; r++) v[4 * i + r] = y[r];
+  }
+  SYNC;
+}
+
+/* v <- L^-T v */
+FN void solve_upper(const sc_tiles *t, const real *L, real *v) {
+  for (int i = t->nb - 1; i >= 0; i--) {
+    real y[4];
+    for (int r = 0; r < 4; r++) y[r] = v[4 * i + r];
+    for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) {
+      const real *B = L + 16 * e, *x = v + 4 * t->row[e];
+      for (int q = 0; q < 4; q++)
+        for (int c = 0; c < 4; c++) y[c] -= B[4 * q + c] * x[q];
+    }
+    const real *A = L + 16 * t->adr[i];
+    for (int r = 3; r >= 0; r--) {
+      for (int q = r + 1; q < 4; q++) y[r] -= A[4 * q + r] * y[q];
+      y[r] *= A[5 * r];
+    }
+    for (int r = 0; r < 4; r++) v[4 * i + r] = y[r];
+  }
+  SYNC;
+}
+
+/* Z = K J for elliptic contacts of dim d at row; the d rows have the same blocks */
+FN void cone_product(const sc_pack *p, int d, int row, const real *coef, const real *x, real *Z) {
+  const real *J = NUM(p, J);
+  real K[21];
+  cone_zone z = cone_find(d, coef, x + row);
+  cone_curvature(d, coef, NUM(p, D) + row, x + row, z, K);
+  int zblock = p->jadr[p->conerow], n = p->jadr[row + 1] - p->jadr[row];
+  for (int i = 0; i < d; i++) {
+    real *out = Z + 4 * (p->jadr[row + i] - zblock);
+    for (int e = 0; e < 4 * n; e++) {
+      real s = splat(0);
+      for (int j = 0; j < d; j++) s += K[i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * J[4 * p->jadr[row + j] + e];
+      out[e] = s;
+    }
+  }
+}
+
+/* H at the rows' curvature k and residual x */
+static void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
+  real *Z = slides ? w->Z : NULL;
+  if (slides) CONES(p, if (w->used[row]) cone_product(p, d, row, coef, x, Z));
+  SYNC;
+  factor_job job = {&p->h, w->H, NUM(p, M), p, k, Z, w->used, 4 * SC_EPS};
+  factor(&job);
+}

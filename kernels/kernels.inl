@@ -1,0 +1,21 @@
+/* Every kernel, for the lanes and the precision that are set; SC_KERNELS names the table. */
+#include "cone.h"
+#include "law.h"
+#include "lane.h"
+#include "problem.h"
+
+#include "products.inl"
+#include "rows.inl"
+#include "factor.inl"
+#include "linesearch.inl"
+#include "newton.inl"
+#if !SC_SINGLE
+#include "certificate.inl"
+#endif
+
+extern const sc_kernels SC_KERNELS;
+#if SC_SINGLE
+const sc_kernels SC_KERNELS = {SC_LANES, 1, newton, NULL, NULL};
+#else
+const sc_kernels SC_KERNELS = {SC_LANES, 0, newton, prepare, certify};
+#endif

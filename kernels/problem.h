@@ -1,0 +1,99 @@
+/* A pack: the problems of W environments in the layout that the kernels read, and the workspace of one worker.
+ *
+ * Index rule. Element i of lane w of an array is at (i*W + w); the arrays below are counted in elements. W is SC_LANES.
+ *
+ * Dofs stand in reverse order (leaves first, so that a kinematic tree fills nothing in), padded to nv4 = 4 nb with unit
+ * inertia. Rows stand by kind: ne equality, nf dry friction, nu one-sided, then elliptic contacts of dim 3, 4, 6; each
+ * environment's rows start at the beginning of each kind, missing ones are inert (D = 0, J = 0). So an environment's
+ * sums run in the same order whatever its company, and inert rows add exact zeros.
+ *
+ * J keeps the blocks of four dofs that some lane has. Matrices over dofs keep 4x4 tiles of the lower triangle. */
+#ifndef SC_PROBLEM_H
+#define SC_PROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SC_NDIM 3 /* elliptic contacts come in three sizes */
+static const int sc_dims[SC_NDIM] = {3, 4, 6};
+
+typedef struct { int32_t x, y; } sc_pair;               /* two tiles (i,k), (j,k) whose product is taken from (i,j) */
+typedef struct { int32_t row, bi, bj; } sc_term;        /* row `row` has J blocks bi, bj: adds curv J_bi' J_bj to tile (i,j) */
+
+/* Tiles of a lower block triangle that may be non-zero, column by column; the first of a column is the diagonal one. */
+typedef struct sc_tiles {
+  int32_t nb, ntile;
+  const int32_t *adr;       /* nb+1: tiles of column j */
+  const int32_t *row;       /* ntile: ascending in a column */
+  const int32_t *rowadr;    /* nb+1 and */
+  const int32_t *rowtile;   /* ntile - nb: the off-diagonal tiles by rows, columns ascending */
+  const int32_t *rowcol;    /* ntile - nb: and their columns */
+  const int32_t *pairadr;   /* ntile+1: products of the Cholesky factorisation for each tile */
+  const sc_pair *pair;
+} sc_tiles;
+
+/* The numbers of a pack in one precision; element counts in brackets. */
+typedef struct sc_numbers {
+  void *M;                  /* [16 m.ntile] diagonal tiles in full */
+  void *J;                  /* [4 nblock] */
+  void *D, *aref;           /* [nefc] */
+  void *eta, *edge;         /* [nf] dry friction: largest force, and eta R */
+  void *cone;               /* [CONE_COEF(d) per contact] */
+  void *tau, *s, *warm;     /* [nv4] qfrc_smooth, qacc_smooth, qacc_warmstart */
+  void *scale;              /* [1] 1/trace M */
+  void *given;              /* [3] 1 where tau, s, warm was handed over, else 0: prepare completes the others */
+  void *alive;              /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
+  void *L;                  /* [16 m.ntile] Cholesky factor of M; double only */
+} sc_numbers;
+
+typedef struct sc_pack {
+  int32_t nb, nv4, nefc, nblock;
+  int32_t ne, nf, nu;
+  int32_t ncone[SC_NDIM];   /* contacts of dim 3, 4, 6 */
+  int32_t conerow;          /* first elliptic row: ne + nf + nu */
+  sc_tiles m, h;            /* M and its factor; the factor of H = M + J' K J */
+  const int32_t *mtile;     /* h.ntile: tile of M, or -1 */
+  const int32_t *jadr;      /* nefc+1: blocks of a row */
+  const int32_t *jcol;      /* nblock: block column, ascending in a row */
+  const int32_t *termadr;   /* h.ntile+1: rows that add to a tile */
+  const int32_t *termcone;  /* h.ntile: where the elliptic ones among them begin */
+  const sc_term *term;
+  sc_numbers num[2];        /* by sc_precision */
+} sc_pack;
+
+/* Why the iteration of a lane ended. */
+enum { SC_END_CONVERGED = 0, SC_END_FLOOR, SC_END_LIMIT, SC_END_STALLED };
+
+/* What a solve is asked for. */
+typedef struct sc_task {
+  double tolerance, ls_tolerance;
+  int iterations, ls_iterations, warmstart;
+  double rounding;          /* 2^-24 or 2^-53: of the iteration, for the certificate's floor */
+} sc_task;
+
+/* A worker's scratch memory; element counts in brackets. Used by one kernel at a time. */
+typedef struct sc_work {
+  sc_task task;
+  void *H;                  /* [16 h.ntile] factor */
+  void *Z;                  /* [4 blocks of elliptic rows] K J of elliptic contacts */
+  void *a, *Ma, *g;         /* [nv4] the iterate (in and out), M a, gradient */
+  void *a1, *Ma1, *g1;      /* [nv4] at the trial point */
+  void *v;                  /* [nv4] step */
+  void *x, *f, *k;          /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
+  void *x1, *f1, *k1, *Jv;  /* [nefc] */
+  uint8_t *used;            /* [nefc] bytes: some lane has a force there */
+  int32_t *iterations, *end;/* W numbers each */
+  double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
+} sc_work;
+
+/* One instantiation of the kernels. newton reads num[precision] and leaves the answer in work->a; the others are in
+ * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not
+ * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective. */
+typedef struct sc_kernels {
+  int lanes, f32;
+  void (*newton)(const sc_pack *pack, sc_work *work);
+  void (*prepare)(const sc_pack *pack, sc_work *work);
+  void (*certify)(const sc_pack *pack, sc_work *work);
+} sc_kernels;
+
+#endif /* SC_PROBLEM_H */

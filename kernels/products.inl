@@ -1,0 +1,74 @@
+/* Products with M and J, and the gradient. */
+
+#define NUM(p, field) ((real *)(p)->num[SC_SINGLE].field)
+
+/* y = A x for a symmetric A in tiles; absolute: |A| |x| */
+FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int absolute_value) {
+#define ENTRY(e) (absolute_value ? absolute(e) : (e))
+  EACH(i, t->nb) {
+    real s[4] = {splat(0), splat(0), splat(0), splat(0)};
+    for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) { /* A_ij, j < i */
+      const real *a = A + 16 * t->rowtile[e], *xj = x + 4 * t->rowcol[e];
+      for (int c = 0; c < 4; c++)
+        for (int r = 0; r < 4; r++) s[r] += ENTRY(a[4 * r + c]) * ENTRY(xj[c]);
+    }
+    const real *d = A + 16 * t->adr[i], *xi = x + 4 * i;
+    for (int c = 0; c < 4; c++)
+      for (int r = 0; r < 4; r++) s[r] += ENTRY(d[4 * r + c]) * ENTRY(xi[c]);
+    for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) { /* A_ji', j > i */
+      const real *a = A + 16 * e, *xj = x + 4 * t->row[e];
+      for (int c = 0; c < 4; c++)
+        for (int r = 0; r < 4; r++) s[r] += ENTRY(a[4 * c + r]) * ENTRY(xj[c]);
+    }
+    for (int r = 0; r < 4; r++) y[4 * i + r] = s[r];
+  }
+  SYNC;
+}
+
+/* y = J x - sub;  absolute: |J| |x| + |sub| */
+FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int absolute_value) {
+  const real *J = NUM(p, J);
+  EACH(r, p->nefc) {
+    real s[4] = {splat(0), splat(0), splat(0), splat(0)};
+    for (int e = p->jadr[r]; e < p->jadr[r + 1]; e++) {
+      const real *j = J + 4 * e, *xj = x + 4 * p->jcol[e];
+      for (int c = 0; c < 4; c++) s[c] += ENTRY(j[c]) * ENTRY(xj[c]);
+    }
+    real sum = (s[0] + s[1]) + (s[2] + s[3]);
+    y[r] = absolute_value ? sum + absolute(sub[r]) : sum - sub[r];
+  }
+  SYNC;
+#undef ENTRY
+}
+
+/* y = base + sign J' f over the rows that are in use; base may be NULL. The rows of a block column are the terms of its
+ * diagonal tile in the Hessian */
+FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, int absolute_value) {
+  const real *J = NUM(p, J);
+  EACH(i, p->nb) {
+    real s[4] = {splat(0), splat(0), splat(0), splat(0)};
+    int tile = p->h.adr[i];
+    for (int e = p->termadr[tile]; e < p->termadr[tile + 1]; e++) {
+      const sc_term *term = p->term + e;
+      if (!used[term->row]) continue;
+      const real *j = J + 4 * term->bi;
+      for (int c = 0; c < 4; c++) s[c] += (absolute_value ? absolute(j[c]) : j[c]) * f[term->row];
+    }
+    for (int c = 0; c < 4; c++) y[4 * i + c] = (base ? base[4 * i + c] : splat(0)) + splat(sign) * s[c];
+  }
+  SYNC;
+}
+
+/* x . y over dofs */
+FN real dot(const sc_pack *p, const real *x, const real *y) {
+  real s = splat(0);
+  EACH(i, p->nv4) s += x[i] * y[i];
+  return s;
+}
+
+/* x . (y - z) over dofs */
+FN real dot_minus(const sc_pack *p, const real *x, const real *y, const real *z) {
+  real s = splat(0);
+  EACH(i, p->nv4) s += x[i] * (y[i] - z[i]);
+  return s;
+}

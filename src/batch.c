@@ -1,0 +1,177 @@
+#include "batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ memory */
+
+int sc_env_resize(sc_env *env, sc_env_sizes s) {
+  size_t bytes = 0;
+#define FIELD(name, type, count) bytes += (count) * sizeof(type);
+  SC_ENV_FIELDS(FIELD)
+#undef FIELD
+  if (bytes > env->capacity) {
+    void *block = malloc(bytes);
+    if (!block) return 0;
+    free(env->block);
+    env->block = block;
+    env->capacity = bytes;
+  }
+  char *at = env->block;
+#define FIELD(name, type, count)     \
+  env->name = (type *)(void *)at;    \
+  if (at) at += (count) * sizeof(type);
+  SC_ENV_FIELDS(FIELD)
+#undef FIELD
+  return 1;
+}
+
+int sc_batch_create(sc_context *context, int nenv, sc_batch **out) {
+  if (!out) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_create: out is NULL");
+  *out = NULL;
+  if (!context) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_create: context is NULL");
+  if (nenv < 0) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_create: nenv is %d, not >= 0", nenv);
+  sc_batch *b = calloc(1, sizeof *b);
+  sc_env *env = calloc((size_t)nenv + 1, sizeof *env);
+  if (!b || !env) {
+    free(b);
+    free(env);
+    return sc_error_set(SC_ERROR_MEMORY, "sc_batch_create: no memory for %d environments", nenv);
+  }
+  *b = (sc_batch){context, nenv, env};
+  *out = b;
+  return SC_OK;
+}
+
+void sc_batch_destroy(sc_batch *batch) {
+  if (!batch) return;
+  for (int i = 0; i < batch->nenv; i++) free(batch->env[i].block);
+  free(batch->env);
+  free(batch);
+}
+
+int sc_batch_nenv(const sc_batch *batch) { return batch->nenv; }
+
+/* ------------------------------------------------------------------ one environment in */
+
+/* entries of a matrix: the stored ones, or those of a dense one that are not zero; lower: of its lower triangle */
+static size_t count_entries(int rows, int cols, const double *dense, const int *rownnz, int lower) {
+  size_t n = 0;
+  for (int i = 0; i < rows; i++)
+    if (rownnz)
+      n += (size_t)rownnz[i];
+    else
+      for (int j = 0; j < (lower ? i + 1 : cols); j++) n += dense[(size_t)i * (size_t)cols + (size_t)j] != 0;
+  return n;
+}
+
+/* copy it as compressed rows */
+static void copy_matrix(int rows, int cols, const double *in, const int *innnz, const int *inadr, const int *incol, int lower, double *val,
+                        int *rownnz, int *rowadr, int *colind) {
+  int at = 0;
+  for (int i = 0; i < rows; i++) {
+    rowadr[i] = at;
+    if (innnz) {
+      memcpy(val + at, in + inadr[i], (size_t)innnz[i] * sizeof *val);
+      memcpy(colind + at, incol + inadr[i], (size_t)innnz[i] * sizeof *colind);
+      at += innnz[i];
+    } else {
+      const double *row = in + (size_t)i * (size_t)cols;
+      for (int j = 0; j < (lower ? i + 1 : cols); j++)
+        if (row[j] != 0) val[at] = row[j], colind[at++] = j;
+    }
+    rownnz[i] = at - rowadr[i];
+  }
+}
+
+/* copy n numbers, or zeros where there are none */
+static void copy(double *out, const double *in, size_t n) {
+  if (!n) return;
+  if (in)
+    memcpy(out, in, n * sizeof *out);
+  else
+    memset(out, 0, n * sizeof *out);
+}
+
+static void copy_rows(sc_env *e, const sc_problem *p) {
+  size_t m = (size_t)p->nefc, c = (size_t)p->ncon;
+  if (m) memcpy(e->type, p->efc_type, m * sizeof *e->type);
+  for (size_t i = 0; i < m; i++) e->id[i] = p->efc_id ? p->efc_id[i] : -1;
+  copy(e->frictionloss, p->efc_frictionloss, m);
+  for (size_t i = 0; i < c; i++) {
+    e->dim[i] = p->contact_dim[i];
+    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(1e-5, p->contact_friction[5 * i + k]); /* mjMINMU */
+  }
+  if (!p->efc_D) return;
+  copy(e->D, p->efc_D, m);
+  copy(e->aref, p->efc_aref, m);
+  copy(e->mu, p->contact_mu, c);
+  for (size_t i = 0; i < m; i++) e->R[i] = 1 / e->D[i];
+}
+
+/* everything that does not depend on the law */
+static int copy_in(sc_env *e, const sc_problem *p, int index) {
+  sc_env_sizes s = {.n = (size_t)p->nv, .m = (size_t)p->nefc, .c = (size_t)p->ncon, .p = p->efc_D ? 0 : (size_t)p->nefc};
+  s.a = count_entries(p->nv, p->nv, p->M, p->M_rownnz, 1);
+  s.j = count_entries(p->nefc, p->nv, p->efc_J, p->J_rownnz, 0);
+  if (s.a > INT32_MAX || s.j > INT32_MAX)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "sc_batch_set: environment %d: M has %zu entries, efc_J %zu; at most %d are supported", index,
+                        s.a, s.j, INT32_MAX);
+  if (!sc_env_resize(e, s)) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory", index);
+  e->nv = p->nv, e->nefc = p->nefc, e->ncon = p->ncon;
+  e->have_tau = p->qfrc_smooth != NULL, e->have_s = p->qacc_smooth != NULL, e->have_warm = p->qacc_warmstart != NULL;
+  e->evaluated = !p->efc_D;
+  e->flags = 0;
+  copy_matrix(p->nv, p->nv, p->M, p->M_rownnz, p->M_rowadr, p->M_colind, 1, e->M, e->M_rownnz, e->M_rowadr, e->M_colind);
+  copy_matrix(p->nefc, p->nv, p->efc_J, p->J_rownnz, p->J_rowadr, p->J_colind, 0, e->J, e->J_rownnz, e->J_rowadr, e->J_colind);
+  copy(e->qfrc_smooth, p->qfrc_smooth, s.n);
+  copy(e->qacc_smooth, p->qacc_smooth, s.n);
+  copy(e->qacc_warmstart, p->qacc_warmstart, s.n);
+  copy_rows(e, p);
+  return SC_OK;
+}
+
+int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
+  if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: %s is NULL", batch ? "problem" : "batch");
+  if (env < 0 || env >= batch->nenv)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: environment %d is not in 0 .. %d", env, batch->nenv - 1);
+  int code = sc_problem_check(problem, env);
+  if (code) return code;
+  sc_env *e = &batch->env[env];
+  int values = sc_problem_values(problem, env);
+  if ((code = copy_in(e, problem, env))) return code;
+  e->bad = values != SC_OK;
+  if (e->evaluated && !e->bad) {
+    code = sc_rows_evaluate(e, problem, env);
+    e->bad = code == SC_ERROR_VALUE;
+    return code;
+  }
+  return values;
+}
+
+/* ------------------------------------------------------------------ and out */
+
+int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_rows *rows) {
+  if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_get: %s is NULL", batch ? "problem" : "batch");
+  if (env < 0 || env >= batch->nenv)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_get: environment %d is not in 0 .. %d", env, batch->nenv - 1);
+  const sc_env *e = &batch->env[env];
+  sc_problem_init(problem);
+  problem->nv = e->nv, problem->nefc = e->nefc, problem->ncon = e->ncon;
+  problem->M = e->M, problem->M_rownnz = e->M_rownnz, problem->M_rowadr = e->M_rowadr, problem->M_colind = e->M_colind;
+  problem->efc_J = e->J, problem->J_rownnz = e->J_rownnz, problem->J_rowadr = e->J_rowadr, problem->J_colind = e->J_colind;
+  problem->qfrc_smooth = e->have_tau ? e->qfrc_smooth : NULL;
+  problem->qacc_smooth = e->have_s ? e->qacc_smooth : NULL;
+  problem->qacc_warmstart = e->have_warm ? e->qacc_warmstart : NULL;
+  problem->efc_type = e->type, problem->efc_id = e->id, problem->efc_frictionloss = e->frictionloss;
+  problem->efc_D = e->D, problem->efc_aref = e->aref;
+  problem->contact_dim = e->dim, problem->contact_friction = e->friction, problem->contact_mu = e->mu;
+  if (e->evaluated) problem->efc_pos = e->pos, problem->efc_margin = e->margin, problem->efc_vel = e->vel;
+  if (rows) {
+    memset(rows, 0, sizeof *rows);
+    if (e->evaluated) rows->K = e->K, rows->B = e->B, rows->d = e->d, rows->dp = e->dp, rows->diagA = e->diagA;
+    rows->R = e->R, rows->flags = e->flags, rows->bad = e->bad;
+  }
+  return SC_OK;
+}

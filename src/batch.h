@@ -1,0 +1,78 @@
+/* The problems of a batch, environment by environment, as the packing reads them. */
+#ifndef SC_BATCH_H
+#define SC_BATCH_H
+
+#include "context.h"
+
+/* Every array of an environment: name, type, number of entries. n = nv, m = nefc, c = ncon, a, j = entries of M and J.
+ * One list carves the memory; all arrays lie in one block, doubles first. */
+#define SC_ENV_FIELDS(F)                                                                                                    \
+  F(M, double, s.a)             /* lower triangle, row by row */                                                            \
+  F(qfrc_smooth, double, s.n)                                                                                               \
+  F(qacc_smooth, double, s.n)                                                                                               \
+  F(qacc_warmstart, double, s.n)                                                                                            \
+  F(J, double, s.j)                                                                                                         \
+  F(D, double, s.m)                                                                                                         \
+  F(R, double, s.m)                                                                                                         \
+  F(aref, double, s.m)                                                                                                      \
+  F(frictionloss, double, s.m)                                                                                              \
+  F(K, double, s.p)             /* s.p = nefc where softcon evaluated the rows, else 0 */                                   \
+  F(B, double, s.p)                                                                                                         \
+  F(d, double, s.p)                                                                                                         \
+  F(dp, double, s.p)                                                                                                        \
+  F(diagA, double, s.p)                                                                                                     \
+  F(pos, double, s.p)                                                                                                       \
+  F(margin, double, s.p)                                                                                                    \
+  F(vel, double, s.p)                                                                                                       \
+  F(friction, double, 5 * s.c)                                                                                              \
+  F(mu, double, s.c)                                                                                                        \
+  F(M_rownnz, int, s.n)                                                                                                     \
+  F(M_rowadr, int, s.n)                                                                                                     \
+  F(M_colind, int, s.a)                                                                                                     \
+  F(J_rownnz, int, s.m)                                                                                                     \
+  F(J_rowadr, int, s.m)                                                                                                     \
+  F(J_colind, int, s.j)                                                                                                     \
+  F(type, int, s.m)                                                                                                         \
+  F(id, int, s.m)               /* -1 where none was given */                                                               \
+  F(dim, int, s.c)
+
+typedef struct sc_env_sizes { size_t n, m, c, a, j, p; } sc_env_sizes;
+
+typedef struct sc_env {
+  int nv, nefc, ncon;
+  int have_tau, have_s, have_warm; /* which of qfrc_smooth, qacc_smooth, qacc_warmstart were handed over */
+  int evaluated;            /* softcon evaluated the rows: K .. vel are there */
+  int bad;                  /* a number is not valid: verdict bad_input */
+  unsigned flags;           /* sc_flag */
+#define FIELD(name, type, count) type *name;
+  SC_ENV_FIELDS(FIELD)
+#undef FIELD
+  void *block;
+  size_t capacity;          /* bytes of block */
+} sc_env;
+
+struct sc_batch {
+  sc_context *context;
+  int nenv;
+  sc_env *env;
+};
+
+/* The environment's arrays laid out for these sizes, in its old block where that is large enough. 0: no memory, unchanged */
+int sc_env_resize(sc_env *env, sc_env_sizes s);
+
+/* Is the call legal, and where not, why; then SC_ERROR_ARGUMENT. validate.c */
+int sc_problem_check(const sc_problem *problem, int env);
+
+/* Are the numbers valid, and where not, why; then SC_ERROR_VALUE. validate.c */
+int sc_problem_values(const sc_problem *problem, int env);
+
+/* Evaluate D, R, aref, mu and the parameters behind them from solref and solimp. rows.c
+ * The environment's M, J, type, frictionloss, dim, friction are already there. */
+int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index);
+
+/* Rows of contact i of the problem: 2 (dim - 1) edges or dim */
+static inline int sc_contact_rows(int type, int dim) { return type == SC_CONTACT_PYRAMIDAL ? 2 * (dim - 1) : dim; }
+static inline int sc_type_has_cone(int type) { return type == SC_CONTACT_PYRAMIDAL || type == SC_CONTACT_ELLIPTIC; }
+static inline int sc_type_is_friction(int type) { return type == SC_FRICTION_DOF || type == SC_FRICTION_TENDON; }
+
+#endif

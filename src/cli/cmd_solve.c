@@ -1,0 +1,79 @@
+#include "report.h"
+#include "store.h"
+
+/* ------------------------------------------------------------------ output */
+
+static int write_result(const job *j, const timed_solver *t, const report *r) {
+  sc_store_run run = {.model = j->path,
+                      .mujoco_version = j->info.mujoco_version,
+                      .method = "newton",
+                      .precision = r->precision,
+                      .cone = j->info.cone ? "elliptic" : "pyramidal",
+                      .device = r->device,
+                      .backend = r->backend,
+                      .impratio = j->info.impratio,
+                      .tolerance = t->options.tolerance,
+                      .iterations = t->options.iterations};
+  int code = sc_store_result_write(r->out, &run, j->info.nv, &t->result, j->batch);
+  return code ? cli_fail(code) : 0;
+}
+
+/* ------------------------------------------------------------------ the command */
+
+/* everything after the context; the caller closes job and solver */
+static int solve(const cli_options *o, sc_context *context, job *j, timed_solver *t, progress *p) {
+  char precision[32];
+  summary s;
+  comparison c = {.done = 0};
+  double compare_share = o->compare >= 0 ? 0.3 : 0, states_share = o->states ? 0 : 0.9 - compare_share;
+  int status = job_open(j, o, o->models[0]);
+  progress_stage(p, states_share, "states");
+  if (!status) status = job_states(j, context, 1024, p);
+  progress_stage(p, 0.95 - compare_share - states_share, "problems");
+  if (!status) status = job_batch(j, context, p);
+  progress_stage(p, 0.05, "solving");
+  if (!status) status = timed_solver_open(t, j, context, o->precision);
+  if (!status) status = timed_solver_run(t, 1, 0.8, p);
+  progress_stage(p, compare_share, "MuJoCo");
+  if (!status && o->compare >= 0 && !interrupted()) {
+    status = compare_with_mujoco(j, context, t, 5, p, &c);
+    if (!status) status = timed_solver_run(t, 1, 0.8, p);
+  }
+  progress_clear(p);
+  if (!status) status = summarise(j, t, &s, &c);
+  if (status) return status;
+  if (interrupted() && o->compare >= 0)
+    cli_note(o, "interrupted: the comparison was %s", c.done ? "cut short" : "left out");
+  report r = {
+      .job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context)};
+  r.precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
+  r.threads = sc_context_threads(context);
+  r.out = o->out;
+  if (o->out && (status = write_result(j, t, &r))) return status;
+  if (o->json)
+    report_json(&r);
+  else
+    report_table(&r);
+  return all_solved(&s) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+}
+
+int cmd_solve(const cli_options *o) {
+  sc_context *context = NULL;
+  job j = {.options = o};
+  timed_solver t = {.solver = NULL};
+  progress p;
+  if (o->nmodel != 1)
+    return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
+  int status = cli_refuse(o);
+  if (!status && o->out && sc_store_can_write(o->out)) status = cli_fail(SC_ERROR_FILE);
+  if (!status) status = job_context(o->threads, o->backend, &context);
+  if (status) return status;
+  interrupt_catch();
+  progress_begin(&p, o->quiet);
+  status = solve(o, context, &j, &t, &p);
+  progress_clear(&p);
+  timed_solver_close(&t);
+  job_close(&j);
+  sc_context_destroy(context);
+  return status;
+}

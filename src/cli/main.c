@@ -1,0 +1,119 @@
+/* The program softcon: a table of commands. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+  const char *name, *arguments, *summary;
+  unsigned bit; /* in the table of options */
+  int (*run)(const cli_options *options);
+} command;
+
+static const command commands[] = {
+    {"solve", "MODEL.xml", "the constraint forces and accelerations of a batch of states of one model", FOR_SOLVE,
+     cmd_solve},
+    {"bench", "[MODEL.xml ...]",
+     "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench},
+};
+#define NCOMMAND (sizeof commands / sizeof *commands)
+
+static const char statuses[] =
+    "Exit status: 0 every environment solved; 1 internal error; 2 wrong usage; 3 input or output file;\n"
+    "4 some environments were not solved; 5 device not usable.\n";
+
+/* ------------------------------------------------------------------ errors */
+
+int cli_fail(int code) {
+  fprintf(stderr, "softcon: %s\n", sc_error_text());
+  switch (code) {
+  case SC_ERROR_FILE:
+  case SC_ERROR_VALUE:
+  case SC_ERROR_UNSUPPORTED:
+    return EXIT_INPUT;
+  case SC_ERROR_DEVICE:
+    return EXIT_DEVICE;
+  default:
+    return EXIT_INTERNAL;
+  }
+}
+
+int cli_fail_with(int status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("softcon: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return status;
+}
+
+void cli_note(const cli_options *options, const char *format, ...) {
+  va_list args;
+  if (options->quiet || options->json) return;
+  va_start(args, format);
+  fputs("softcon: note: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+}
+
+int cli_refuse(const cli_options *o) {
+  char word[32];
+  static const char not_yet[] = "is not in this version";
+  if (o->later) return cli_fail_with(EXIT_INPUT, "--%s %s", o->later, not_yet);
+  if (o->method > METHOD_NEWTON)
+    return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
+  if (o->precision == PRECISION_MIXED) return cli_fail_with(EXIT_INPUT, "--precision mixed %s", not_yet);
+  if (o->rows == ROWS_SOFTCON) return cli_fail_with(EXIT_INPUT, "--rows softcon %s: rows are MuJoCo's", not_yet);
+  if (o->noslip > 0) return cli_fail_with(EXIT_INPUT, "--noslip %d %s", o->noslip, not_yet);
+  if (o->device == DEVICE_CUDA)
+    return cli_fail_with(
+        EXIT_DEVICE, "--device cuda cannot be used: this version has no GPU kernels; --device cpu solves on the CPU");
+  return 0;
+}
+
+/* ------------------------------------------------------------------ help */
+
+static void print_help(FILE *out) {
+  fprintf(
+      out,
+      "softcon %s: MuJoCo's soft constraints of many environments at once\n\nusage: softcon COMMAND [OPTIONS] ...\n\n",
+      sc_version());
+  for (size_t i = 0; i < NCOMMAND; i++)
+    fprintf(out, "  %-6s %-16s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+  fprintf(out, "\nsoftcon COMMAND --help lists the options of a command.\n%s", statuses);
+}
+
+static void print_command_help(const command *c) {
+  printf("softcon %s %s: %s\n\n", c->name, c->arguments, c->summary);
+  options_help(c->bit, stdout);
+  printf("\n%s", statuses);
+}
+
+int main(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "";
+  if (!strcmp(name, "--version")) {
+    printf("softcon %s\n", sc_version());
+    return EXIT_SOLVED;
+  }
+  if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+    print_help(stdout);
+    return EXIT_SOLVED;
+  }
+  for (size_t i = 0; i < NCOMMAND; i++) {
+    if (strcmp(name, commands[i].name)) continue;
+    cli_options options;
+    if (!options_parse(commands[i].bit, argc - 1, argv + 1, &options)) {
+      fprintf(stderr, "softcon %s --help lists the options\n", name);
+      return EXIT_USAGE;
+    }
+    if (!options.help) return commands[i].run(&options);
+    print_command_help(&commands[i]);
+    return EXIT_SOLVED;
+  }
+  if (*name) fprintf(stderr, "softcon: \"%s\" is not a command\n\n", name);
+  print_help(stderr);
+  return EXIT_USAGE;
+}

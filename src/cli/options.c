@@ -1,0 +1,189 @@
+#define _GNU_SOURCE /* getopt_long */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ the table */
+
+typedef enum { FLAG, TEXT, INTEGER, SEED, REAL, CHOICE, LATER } kind;
+
+typedef struct {
+  const char *name;
+  const char *argument; /* its name in the help, the words of a choice, NULL without one */
+  kind kind;
+  size_t at;          /* of the value in cli_options */
+  double least, most; /* bounds of a number */
+  unsigned commands;
+  const char *help;
+} option;
+
+#define AT(field) offsetof(cli_options, field)
+#define BOTH (FOR_SOLVE | FOR_BENCH)
+
+/* clang-format off */
+static const option table[] = {
+  {"states",        "FILE.h5",                TEXT,    AT(states), 0, 0, BOTH, "states to solve: dataset /states, as mj_getState returns them"},
+  {"envs",          "N",                      INTEGER, AT(envs), 0, INT_MAX, BOTH, "without --states: how many states to make (default 1024; bench 4096)"},
+  {"seed",          "S",                      SEED,    AT(seed), 0, 0, BOTH, "seed of the states that are made (default 0)"},
+  {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, BOTH, "steps taken before a state is used (default 100)"},
+  {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH, "how to solve; this version: newton"},
+  {"precision",     "f64|f32|mixed",          CHOICE,  AT(precision), 0, 0, BOTH, "of the iteration (default f64; bench f64 and f32); the verdict is always in double"},
+  {"cone",          "pyramidal|elliptic",     CHOICE,  AT(cone), 0, 0, BOTH, "friction cones (default: the model's)"},
+  {"impratio",      "X",                      REAL,    AT(impratio), 1e-300, 1e300, BOTH, "ratio of frictional to normal impedance (default: the model's)"},
+  {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH, "of the scaled gradient and gap (default: the model's)"},
+  {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH, "at most (default: the model's)"},
+  {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH, "of the line search, at most (default: the model's)"},
+  {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, BOTH, "noslip iterations afterwards; this version: 0"},
+  {"jacobian",      "dense|sparse|auto",      CHOICE,  AT(jacobian), 0, 0, BOTH, "only which empty blocks exist (default: the model's)"},
+  {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve; this version: the CPU"},
+  {"threads",       "N",                      INTEGER, AT(threads), 1, 4096, BOTH, "worker threads (default: all cores; bench: 1 for what is timed)"},
+  {"backend",       "NAME",                   TEXT,    AT(backend), 0, 0, BOTH, "instruction set of the CPU (default: the fastest)"},
+  {"rows",          "softcon|mujoco",         CHOICE,  AT(rows), 0, 0, BOTH, "who assembles the rows; this version: mujoco"},
+  {"compare",       "mujoco",                 CHOICE,  AT(compare), 0, 0, FOR_SOLVE, "time MuJoCo's own solver on the same states, and measure the errors"},
+  {"out",           "PATH",                   TEXT,    AT(out), 0, 0, BOTH, "write the results there (bench: a folder, default results)"},
+  {"save-rows",     NULL,                     LATER,   0, 0, 0, FOR_SOLVE, "also write the rows' parameters (not in this version)"},
+  {"save-contacts", NULL,                     LATER,   0, 0, 0, FOR_SOLVE, "also write contacts (not in this version)"},
+  {"set-aside",     "FILE.h5",                LATER,   0, 0, 0, BOTH, "write environments that were not solved (not in this version)"},
+  {"max-rows",      "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
+  {"max-contacts",  "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
+  {"json",          NULL,                     FLAG,    AT(json), 0, 0, BOTH, "print JSON instead of a table"},
+  {"quiet",         NULL,                     FLAG,    AT(quiet), 0, 0, BOTH, "no progress, no notes"},
+  {"help",          NULL,                     FLAG,    AT(help), 0, 0, BOTH, "this text"},
+};
+/* clang-format on */
+#define NOPTION ((int)(sizeof table / sizeof *table))
+
+/* ------------------------------------------------------------------ values */
+
+static int wrong(const char *command, const option *o, const char *text, const char *what) {
+  fprintf(stderr, "softcon %s: --%s: \"%s\" is not %s\n", command, o->name, text, what);
+  return 0;
+}
+
+/* number of the word in "a|b|c", or -1 */
+static int find_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (int i = 0; words; i++) {
+    const char *bar = strchr(words, '|');
+    size_t length = bar ? (size_t)(bar - words) : strlen(words);
+    if (length == n && !memcmp(words, word, n)) return i;
+    words = bar ? bar + 1 : NULL;
+  }
+  return -1;
+}
+
+const char *options_word(const char *name, int value, char *buffer, int size) {
+  buffer[0] = 0;
+  for (int k = 0; k < NOPTION; k++) {
+    const char *words = table[k].argument;
+    if (table[k].kind != CHOICE || strcmp(table[k].name, name)) continue;
+    while (words && value-- > 0) words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
+    if (words) snprintf(buffer, (size_t)size, "%.*s", (int)strcspn(words, "|"), words);
+  }
+  return buffer;
+}
+
+static int parse_number(const char *command, const option *o, const char *text, void *value) {
+  char what[120], *end;
+  errno = 0;
+  if (o->kind == SEED) {
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (end == text || *end || errno || strchr(text, '-'))
+      return wrong(command, o, text, "an integer in 0 .. 18446744073709551615");
+    *(uint64_t *)value = seed;
+    return 1;
+  }
+  if (o->kind == INTEGER) {
+    long long x = strtoll(text, &end, 10);
+    snprintf(what, sizeof what, "an integer in %.0f .. %.0f", o->least, o->most);
+    if (end == text || *end || errno || (double)x < o->least || (double)x > o->most)
+      return wrong(command, o, text, what);
+    *(int *)value = (int)x;
+    return 1;
+  }
+  double x = strtod(text, &end);
+  snprintf(what, sizeof what, "a finite number %s 0", o->least > 0 ? ">" : ">=");
+  if (end == text || *end || !(x >= o->least) || x > o->most) return wrong(command, o, text, what);
+  *(double *)value = x;
+  return 1;
+}
+
+static int parse_value(const char *command, const option *o, const char *text, cli_options *options) {
+  void *value = (char *)options + o->at;
+  char what[120];
+  switch (o->kind) {
+  case FLAG:
+    *(int *)value = 1;
+    return 1;
+  case TEXT:
+    *(const char **)value = text;
+    return *text ? 1 : wrong(command, o, text, "a name");
+  case LATER:
+    options->later = o->name;
+    return 1;
+  case CHOICE:
+    snprintf(what, sizeof what, "one of %s", o->argument);
+    *(int *)value = find_word(o->argument, text);
+    return *(int *)value >= 0 ? 1 : wrong(command, o, text, what);
+  default:
+    return parse_number(command, o, text, value);
+  }
+}
+
+/* ------------------------------------------------------------------ parsing */
+
+static void set_defaults(cli_options *o) {
+  *o = (cli_options){.impratio = (double)NAN, .tolerance = (double)NAN};
+  o->envs = o->warmup = o->method = o->precision = o->cone = o->jacobian = o->device = o->rows = -1;
+  o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = -1;
+}
+
+static int check_together(const char *command, const cli_options *o) {
+  if (!o->states || (o->envs < 0 && o->warmup < 0)) return 1;
+  fprintf(stderr, "softcon %s: --states and --%s exclude each other: states are read or made\n", command,
+          o->envs >= 0 ? "envs" : "warmup");
+  return 0;
+}
+
+int options_parse(unsigned command, int argc, char **argv, cli_options *options) {
+  struct option longs[NOPTION + 1];
+  int n = 0, got;
+  for (int k = 0; k < NOPTION; k++) {
+    if (!(table[k].commands & command)) continue;
+    longs[n++] = (struct option){table[k].name, table[k].argument ? required_argument : no_argument, NULL, 256 + k};
+  }
+  longs[n] = (struct option){NULL, 0, NULL, 0};
+  set_defaults(options);
+  optind = 0; /* start over */
+  opterr = 0;
+  while ((got = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+    if (got == 'h')
+      options->help = 1;
+    else if (got == ':' || got == '?') {
+      /* optopt is the option's number where its argument is missing or too much, 0 where the name is unknown */
+      const char *what = got == ':' ? "needs a value" : optopt >= 256 ? "takes no value" : "is not an option";
+      fprintf(stderr, "softcon %s: %s %s\n", argv[0], argv[optind - 1], what);
+      return 0;
+    } else if (!parse_value(argv[0], &table[got - 256], optarg, options))
+      return 0;
+  }
+  options->models = (const char *const *)(argv + optind);
+  options->nmodel = argc - optind;
+  return options->help || check_together(argv[0], options);
+}
+
+void options_help(unsigned command, FILE *out) {
+  for (int k = 0; k < NOPTION; k++) {
+    char left[64];
+    if (!(table[k].commands & command)) continue;
+    snprintf(left, sizeof left, "--%s%s%s", table[k].name, table[k].argument ? " " : "",
+             table[k].argument ? table[k].argument : "");
+    fprintf(out, "  %-31s %s\n", left, table[k].help);
+  }
+}

@@ -1,0 +1,178 @@
+#include "report.h"
+
+#include <cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ words */
+
+/* "3 a, 2 b" of the counts that are not zero, or `none` */
+static const char *list_counts(const int *counts, int n, const char *(*name)(int), const char *none, char *buffer,
+                               size_t size) {
+  size_t at = 0;
+  buffer[0] = 0;
+  for (int i = 0; i < n; i++) {
+    if (!counts[i] || at >= size) continue;
+    int wrote = snprintf(buffer + at, size - at, "%s%d %s", at ? ", " : "", counts[i], name(i));
+    if (wrote > 0) at += (size_t)wrote;
+  }
+  if (!at) snprintf(buffer, size, "%s", none);
+  return buffer;
+}
+
+const char *report_verdicts(const summary *s, char *buffer, size_t size) {
+  return list_counts(s->status, SC_NSTATUS, sc_status_name, "none", buffer, size);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+#define INDENT "  %-15s"
+
+static void print_unsolved(const sc_result *r) {
+  int listed = 0;
+  for (int i = 0; i < r->nenv; i++) {
+    if (r->status[i] == SC_SOLVED) continue;
+    if (listed == 0) printf(INDENT, "not solved");
+    if (listed == 8) {
+      printf(", ...");
+      break;
+    }
+    printf("%s%d (%s)", listed ? ", " : "", i, sc_status_name(r->status[i]));
+    listed++;
+  }
+  if (listed) printf("\n");
+}
+
+static void print_problem(const report *r) {
+  const job *j = r->job;
+  const summary *s = r->summary;
+  const sc_solver_options *o = &r->solver->options;
+  printf("softcon %s, MuJoCo %s: %s\n\n", sc_version(), j->info.mujoco_version, j->path);
+  printf(INDENT "%d", "environments", s->envs);
+  if (j->nenv < j->asked) printf(" of %d (interrupted)", j->asked);
+  printf(", %d dofs each", s->nv);
+  if (s->envs) printf(", rows: mean %.1f, max %zu", s->nefc_mean, s->nefc_max);
+  printf("\n");
+  printf(INDENT "%s cones, impratio %g\n", "problem", j->info.cone ? "elliptic" : "pyramidal", j->info.impratio);
+  printf(INDENT "newton, %s, tolerance %g, at most %d iterations\n", "solver", r->precision, o->tolerance,
+         o->iterations);
+  printf(INDENT "%s (%s), %d thread%s%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "",
+         j->options->device == DEVICE_CPU ? "" : "; this version has no GPU kernels");
+}
+
+static void print_answer(const report *r) {
+  const summary *s = r->summary;
+  char text[200];
+  printf(INDENT "%s\n", "verdicts", report_verdicts(s, text, sizeof text));
+  print_unsolved(&r->solver->result);
+  printf(INDENT "%s\n", "flags", list_counts(s->flags, SC_NFLAG, sc_flag_name, "none", text, sizeof text));
+  if (!s->envs) return;
+  printf(INDENT "mean %.2f, max %d\n", "iterations", s->iterations_mean, s->iterations_max);
+  printf(INDENT "median %.2g, max %.2g; scaled by 1/trace M: max %.2g\n", "certified gap", s->gap.median, s->gap.max,
+         s->scaled_gap.max);
+  printf(INDENT "median %.2g, max %.2g (relative error of qacc that the gap guarantees)\n", "qacc bound",
+         s->bound.median, s->bound.max);
+  printf("\n" INDENT "%.3f us per environment: solve and certificate, median of %d runs\n", "time", s->us_per_env,
+         r->solver->runs);
+  printf(INDENT "kinematics %.2f, rows %.2f, pack %.3f, solve %.3f, certificate %.3f, unpack %.3f\n", "phases",
+         s->us_kinematics, s->us_rows, s->us_pack, s->us_solve, s->us_certificate, s->us_unpack);
+  printf(INDENT "(us per environment, added up over threads)\n", "");
+}
+
+static void print_spread(const char *name, spread x) {
+  printf(INDENT "median %.2g, 99 %% below %.2g, max %.2g\n", name, x.median, x.p99, x.max);
+}
+
+static void print_comparison(const report *r) {
+  const comparison *c = r->comparison;
+  if (!c->done || !r->summary->envs) return;
+  printf("\n  against the optimum\n");
+  print_spread("qacc error", c->qacc);
+  print_spread("force error", c->force);
+  print_spread("MuJoCo's qacc", c->mujoco);
+  printf("\n" INDENT "%.3f us per environment on %d thread%s, %.2f iterations; %.2f times softcon's time\n", "MuJoCo",
+         c->us_per_env, r->threads, r->threads > 1 ? "s" : "", c->iterations_mean, c->speedup);
+}
+
+void report_table(const report *r) {
+  print_problem(r);
+  print_answer(r);
+  print_comparison(r);
+  if (r->out) printf("\n" INDENT "%s\n", "written", r->out);
+}
+
+/* ------------------------------------------------------------------ JSON */
+
+/* JSON knows no NaN */
+static void add_number(cJSON *object, const char *name, double value) {
+  if (isfinite(value))
+    cJSON_AddNumberToObject(object, name, value);
+  else
+    cJSON_AddNullToObject(object, name);
+}
+
+static void add_counts(cJSON *object, const char *name, const int *counts, int n, const char *(*word)(int)) {
+  cJSON *inner = cJSON_AddObjectToObject(object, name);
+  for (int i = 0; i < n; i++) cJSON_AddNumberToObject(inner, word(i), counts[i]);
+}
+
+static void add_spread(cJSON *object, const char *name, spread x, int with_p99) {
+  cJSON *inner = cJSON_AddObjectToObject(object, name);
+  add_number(inner, "median", x.median);
+  if (with_p99) add_number(inner, "p99", x.p99);
+  add_number(inner, "max", x.max);
+}
+
+static void add_comparison(cJSON *object, const comparison *c) {
+  cJSON *inner = cJSON_AddObjectToObject(object, "compare");
+  add_spread(inner, "qacc_error", c->qacc, 1);
+  add_spread(inner, "force_error", c->force, 1);
+  add_spread(inner, "mujoco_qacc_error", c->mujoco, 1);
+  add_number(inner, "mujoco_us_per_env", c->us_per_env);
+  add_number(inner, "mujoco_iterations_mean", c->iterations_mean);
+  add_number(inner, "speedup", c->speedup);
+}
+
+static void add_phases(cJSON *object, const summary *s) {
+  cJSON *inner = cJSON_AddObjectToObject(object, "phase_us_per_env");
+  add_number(inner, "kinematics", s->us_kinematics);
+  add_number(inner, "rows", s->us_rows);
+  add_number(inner, "pack", s->us_pack);
+  add_number(inner, "solve", s->us_solve);
+  add_number(inner, "certificate", s->us_certificate);
+  add_number(inner, "unpack", s->us_unpack);
+}
+
+void report_json(const report *r) {
+  const summary *s = r->summary;
+  const job *j = r->job;
+  cJSON *o = cJSON_CreateObject();
+  cJSON_AddStringToObject(o, "model", j->path);
+  cJSON_AddNumberToObject(o, "envs", s->envs);
+  cJSON_AddNumberToObject(o, "nv", s->nv);
+  add_number(o, "nefc_mean", s->nefc_mean);
+  cJSON_AddNumberToObject(o, "nefc_max", (double)s->nefc_max);
+  cJSON_AddStringToObject(o, "method", "newton");
+  cJSON_AddStringToObject(o, "precision", r->precision);
+  cJSON_AddStringToObject(o, "cone", j->info.cone ? "elliptic" : "pyramidal");
+  cJSON_AddStringToObject(o, "device", r->device);
+  cJSON_AddStringToObject(o, "backend", r->backend);
+  cJSON_AddNumberToObject(o, "threads", r->threads);
+  add_counts(o, "status", s->status, SC_NSTATUS, sc_status_name);
+  add_counts(o, "flags", s->flags, SC_NFLAG, sc_flag_name);
+  cJSON *iterations = cJSON_AddObjectToObject(o, "iterations");
+  add_number(iterations, "mean", s->iterations_mean);
+  cJSON_AddNumberToObject(iterations, "max", s->iterations_max);
+  add_spread(o, "gap", s->gap, 0);
+  add_number(o, "us_per_env", s->us_per_env);
+  add_phases(o, s);
+  if (r->comparison->done) add_comparison(o, r->comparison);
+  if (j->nenv < j->asked) cJSON_AddNumberToObject(o, "interrupted_of", j->asked);
+  if (r->out) cJSON_AddStringToObject(o, "out", r->out);
+  char *text = cJSON_PrintUnformatted(o);
+  if (text) puts(text);
+  free(text);
+  cJSON_Delete(o);
+}

@@ -1,0 +1,105 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "context.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ backends */
+
+extern const sc_kernels sc_kernels_reference, sc_kernels_reference_f32x1;
+
+static int always(void) { return 1; }
+
+#ifdef SC_HAVE_X86
+extern const sc_kernels sc_kernels_sse2_f64x2, sc_kernels_sse2_f32x4, sc_kernels_avx2_f64x4, sc_kernels_avx2_f32x8;
+extern const sc_kernels sc_kernels_avx512_f64x4, sc_kernels_avx512_f32x8;
+
+static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }
+static int has_avx512(void) {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+}
+#else
+extern const sc_kernels sc_kernels_base_f64x2, sc_kernels_base_f32x4;
+#endif
+
+/* fastest first */
+static const sc_backend backends[] = {
+#ifdef SC_HAVE_X86
+    {"avx512", has_avx512, &sc_kernels_avx512_f64x4, &sc_kernels_avx512_f32x8},
+    {"avx2", has_avx2, &sc_kernels_avx2_f64x4, &sc_kernels_avx2_f32x8},
+    {"sse2", always, &sc_kernels_sse2_f64x2, &sc_kernels_sse2_f32x4},
+#else
+    {"base", always, &sc_kernels_base_f64x2, &sc_kernels_base_f32x4},
+#endif
+    {"reference", always, &sc_kernels_reference, &sc_kernels_reference_f32x1},
+};
+#define NBACKEND ((int)(sizeof backends / sizeof *backends))
+
+const char *sc_backend_name(int i) {
+  for (int k = 0; k < NBACKEND; k++)
+    if (backends[k].runs() && i-- == 0) return backends[k].name;
+  return NULL;
+}
+
+static const sc_backend *find_backend(const char *name) {
+  int automatic = !name || !strcmp(name, "auto");
+  for (int k = 0; k < NBACKEND; k++)
+    if ((automatic || !strcmp(name, backends[k].name)) && backends[k].runs()) return &backends[k];
+  return NULL;
+}
+
+/* ------------------------------------------------------------------ context */
+
+/* processors that this process may run on */
+static int processors(void) {
+#ifdef __linux__
+  cpu_set_t set;
+  if (!sched_getaffinity(0, sizeof set, &set)) return CPU_COUNT(&set);
+#endif
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > 4096 ? 4096 : (int)n;
+}
+
+int sc_context_create(const sc_context_options *options, sc_context **out) {
+  sc_context_options given;
+  if (!out) return sc_error_set(SC_ERROR_ARGUMENT, "sc_context_create: out is NULL");
+  *out = NULL;
+  if (!options) {
+    sc_context_options_init(&given);
+    options = &given;
+  }
+  if (options->size != sizeof *options)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_context_create: options.size is %zu, not %zu: use sc_context_options_init", options->size,
+                        sizeof *options);
+  if (options->threads < 0 || options->threads > 4096)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_context_create: options.threads is %d, not in 0 .. 4096", options->threads);
+  const sc_backend *backend = find_backend(options->backend);
+  if (!backend)
+    return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: backend \"%.40s\" is unknown or this processor cannot run it", options->backend);
+  sc_context *c = malloc(sizeof *c);
+  if (!c) return sc_error_set(SC_ERROR_MEMORY, "sc_context_create: no memory");
+  int threads = options->threads ? options->threads : processors();
+  *c = (sc_context){backend, sc_pool_create(threads)};
+  if (!c->pool) {
+    free(c);
+    return sc_error_set(SC_ERROR_MEMORY, "sc_context_create: %d threads cannot be started", threads);
+  }
+  *out = c;
+  return SC_OK;
+}
+
+void sc_context_destroy(sc_context *context) {
+  if (!context) return;
+  sc_pool_destroy(context->pool);
+  free(context);
+}
+
+const char *sc_context_backend(const sc_context *context) { return context->backend->name; }
+int sc_context_threads(const sc_context *context) { return sc_pool_threads(context->pool); }
+
+void sc_context_each(sc_context *context, int n, void (*work)(void *arg, int i, int worker), void *arg) {
+  sc_pool_each(context->pool, n, work, arg);
+}

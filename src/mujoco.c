@@ -1,0 +1,505 @@
+/* Models and batches from MuJoCo. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "mujoco_private.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert(sizeof(mjtNum) == sizeof(double), "MuJoCo must be built in double precision");
+
+double sc_mj_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int sc_mj_finite(const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(x[i])) return 0;
+  return 1;
+}
+
+/* ------------------------------------------------------------------ MuJoCo's errors */
+
+/* Exported by MuJoCo for its own language bindings: the calling thread's message handler, in front of the process-wide
+ * one. Weak: without it the caller's process-wide handlers stay in charge. */
+extern mjfLogHandler _mjPRIVATE_setTlsLogHandler(mjfLogHandler handler) __attribute__((weak));
+
+typedef struct guard {
+  jmp_buf back;
+  char *text;
+} guard;
+
+static _Thread_local guard *active;
+
+static void on_message(const mjLogMessage *message) {
+  if (!active || message->level < mjLOG_WARNING) return;
+  if (message->level == mjLOG_ERROR || !active->text[0]) {
+    snprintf(active->text, SC_MJ_TEXT, "%.*s", SC_MJ_TEXT - 1, message->subject);
+    for (char *c = active->text; *c; c++)
+      if (*c == '\n') *c = ' ';
+  }
+  if (message->level == mjLOG_ERROR) longjmp(active->back, 1);
+}
+
+int sc_mj_guard(void (*work)(void *arg), void *arg, char text[SC_MJ_TEXT]) {
+  guard here = {.text = text}, *outer = active;
+  text[0] = 0;
+  if (!_mjPRIVATE_setTlsLogHandler) {
+    work(arg);
+    return 0;
+  }
+  mjfLogHandler before = _mjPRIVATE_setTlsLogHandler(on_message);
+  active = &here;
+  volatile int failed = 1;
+  if (!setjmp(here.back)) {
+    work(arg);
+    failed = 0;
+  }
+  active = outer;
+  _mjPRIVATE_setTlsLogHandler(before);
+  return failed;
+}
+
+/* ------------------------------------------------------------------ a model */
+
+void sc_model_options_init(sc_model_options *options) {
+  *options = (sc_model_options){sizeof *options, -1, -1, (double)NAN};
+}
+
+static int check_options(const char *call, const sc_model_options *o) {
+  if (o->size != sizeof *o)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.size is %zu, not %zu: use sc_model_options_init", call, o->size,
+                        sizeof *o);
+  if (o->cone < -1 || o->cone > 1)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.cone is %d, not 0 (pyramidal), 1 (elliptic) or -1", call,
+                        o->cone);
+  if (o->jacobian < -1 || o->jacobian > 2)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.jacobian is %d, not 0 (dense), 1 (sparse), 2 (auto) or -1",
+                        call, o->jacobian);
+  if (!isnan(o->impratio) && !(o->impratio > 0 && isfinite(o->impratio)))
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.impratio is %g, not finite and > 0", call, o->impratio);
+  return SC_OK;
+}
+
+/* what this version cannot solve, by its name in MJCF */
+static int check_model(const char *call, const char *name, const mjModel *m) {
+  if (m->nflex > 0)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: flex objects are not supported (nflex = %d)", call, name,
+                        (int)m->nflex);
+  if (m->opt.integrator == mjINT_DISCRETE)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: integrator \"discrete\" is not supported", call, name);
+  if (m->opt.enableflags & mjENBL_SLEEP)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: sleeping is not supported (flag sleep=\"enable\")", call, name);
+  if (m->nv > INT32_MAX || m->nq > INT32_MAX)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: nv is %lld, at most %d is supported", call, name,
+                        (long long)m->nv, INT32_MAX);
+  return SC_OK;
+}
+
+/* Every use of MuJoCo's structs depends on their layout, which a version may change. */
+static int check_version(const char *call) {
+  if (mj_version() == mjVERSION_HEADER) return SC_OK;
+  return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: built for MuJoCo %d, but version %d is linked", call, mjVERSION_HEADER,
+                      mj_version());
+}
+
+typedef struct {
+  const char *path; /* or NULL: copy `from` */
+  const mjModel *from;
+  mjModel *made;
+  char message[SC_MJ_TEXT];
+} load_job;
+
+static void load(void *arg) {
+  load_job *job = arg;
+  if (!job->path) {
+    job->made = mj_copyModel(NULL, job->from);
+    return;
+  }
+  size_t n = strlen(job->path);
+  if (n > 4 && !strcmp(job->path + n - 4, ".mjb"))
+    job->made = mj_loadModel(job->path, NULL);
+  else
+    job->made = mj_loadXML(job->path, NULL, job->message, sizeof job->message);
+}
+
+/* take the new mjModel `own` in */
+static int finish(const char *call, const char *name, mjModel *own, const sc_model_options *o, sc_model **out) {
+  char text[SC_MJ_TEXT];
+  if (o->cone >= 0) own->opt.cone = o->cone;
+  if (o->jacobian >= 0) own->opt.jacobian = o->jacobian;
+  if (!isnan(o->impratio)) own->opt.impratio = o->impratio;
+  load_job copy = {.from = own};
+  sc_model *model = malloc(sizeof *model);
+  int code = check_model(call, name, own);
+  if (!code && (!model || sc_mj_guard(load, &copy, text) || !copy.made))
+    code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for a copy of the model", call, name);
+  if (code) {
+    mj_deleteModel(own);
+    free(model);
+    return code;
+  }
+  *model = (sc_model){own, copy.made};
+  model->rows->opt.solver = mjSOL_NEWTON;
+  model->rows->opt.noslip_iterations = 0;
+  model->rows->opt.disableflags |= mjDSBL_ISLAND;
+  *out = model;
+  return SC_OK;
+}
+
+/* load or copy, then finish */
+static int make_model(const char *call, const char *path, const mjModel *from, const sc_model_options *options,
+                      sc_model **out) {
+  sc_model_options given;
+  char text[SC_MJ_TEXT];
+  if (!out) return sc_error_set(SC_ERROR_ARGUMENT, "%s: out is NULL", call);
+  *out = NULL;
+  if (!path && !from) return sc_error_set(SC_ERROR_ARGUMENT, "%s: the model is NULL", call);
+  if (!options) sc_model_options_init(&given), options = &given;
+  int code = check_options(call, options);
+  if (!code) code = check_version(call);
+  if (code) return code;
+  const char *name = path ? path : "the model";
+  load_job job = {.path = path, .from = from};
+  int failed = sc_mj_guard(load, &job, text);
+  if (failed || !job.made) {
+    for (char *c = job.message; *c; c++)
+      if (*c == '\n') *c = ' ';
+    const char *why = job.message[0] ? job.message : text[0] ? text : "MuJoCo gives no reason";
+    return sc_error_set(path ? SC_ERROR_FILE : SC_ERROR_MEMORY, "%s: %s: %s", call, name, why);
+  }
+  return finish(call, name, job.made, options, out);
+}
+
+int sc_model_load(const char *path, const sc_model_options *options, sc_model **out) {
+  return make_model("sc_model_load", path, NULL, options, out);
+}
+
+int sc_model_wrap(const void *mjmodel, const sc_model_options *options, sc_model **out) {
+  return make_model("sc_model_wrap", NULL, mjmodel, options, out);
+}
+
+void sc_model_destroy(sc_model *model) {
+  if (!model) return;
+  mj_deleteModel(model->own);
+  mj_deleteModel(model->rows);
+  free(model);
+}
+
+int sc_model_get(const sc_model *model, sc_model_info *info) {
+  if (!model || !info) return sc_error_set(SC_ERROR_ARGUMENT, "sc_model_get: %s is NULL", model ? "info" : "model");
+  const mjModel *m = model->own;
+  const mjOption *o = &m->opt;
+  *info = (sc_model_info){
+      .nq = (int)m->nq,
+      .nv = (int)m->nv,
+      .nu = (int)m->nu,
+      .cone = o->cone,
+      .solver = o->solver,
+      .iterations = o->iterations,
+      .ls_iterations = o->ls_iterations,
+      .noslip_iterations = o->noslip_iterations,
+      .tolerance = o->tolerance,
+      .ls_tolerance = o->ls_tolerance,
+      .impratio = o->impratio,
+      .timestep = o->timestep,
+      .warmstart = !(o->disableflags & mjDSBL_WARMSTART),
+      .mujoco_version = mj_versionString(),
+  };
+  return SC_OK;
+}
+
+/* ------------------------------------------------------------------ states */
+
+int sc_state_integration(void) { return mjSTATE_INTEGRATION; }
+
+int sc_mj_signature(const char *call, const sc_model *model, int *sig, size_t *nstate) {
+  if (*sig < 0) *sig = mjSTATE_INTEGRATION;
+  if (*sig >= 1 << mjNSTATE)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: sig is %d: MuJoCo knows the bits below %d only", call, *sig,
+                        1 << mjNSTATE);
+  *nstate = (size_t)mj_stateSize(model->own, *sig);
+  return SC_OK;
+}
+
+int sc_state_size(const sc_model *model, int sig, size_t *nstate) {
+  if (!model || !nstate)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_state_size: %s is NULL", model ? "nstate" : "model");
+  return sc_mj_signature("sc_state_size", model, &sig, nstate);
+}
+
+void sc_mj_run_stages(void *arg) {
+  const sc_mj_stages *s = arg;
+  const mjModel *m = s->model;
+  mjData *d = s->data;
+  /* what the state leaves open must not come from the environment before */
+  if ((s->sig & mjSTATE_INTEGRATION) != mjSTATE_INTEGRATION) mj_resetData(m, d);
+  mj_setState(m, d, s->state, s->sig);
+  memset(d->warning, 0, sizeof d->warning);
+  mj_fwdPosition(m, d);
+  mj_fwdVelocity(m, d);
+  mj_fwdActuation(m, d);
+  mj_fwdAcceleration(m, d);
+}
+
+const char *sc_mj_incomplete(const mjData *d) {
+  if (d->warning[mjWARN_CNSTRFULL].number) return "MuJoCo's memory is too small for all rows (raise <size memory>)";
+  if (d->warning[mjWARN_CONTACTFULL].number)
+    return "MuJoCo's memory is too small for all contacts (raise <size memory>)";
+  return "";
+}
+
+/* ------------------------------------------------------------------ workers */
+
+typedef struct {
+  const mjModel *model;
+  mjData *made;
+} data_job;
+
+static void make_data(void *arg) {
+  data_job *job = arg;
+  job->made = mj_makeData(job->model);
+}
+
+int sc_mj_workers_create(const char *call, sc_context *context, const mjModel *model, sc_mj_worker **out) {
+  char text[SC_MJ_TEXT];
+  int n = sc_context_threads(context);
+  sc_mj_worker *workers = calloc((size_t)n, sizeof *workers);
+  *out = workers;
+  if (!workers) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %d workers", call, n);
+  for (int i = 0; i < n; i++) {
+    data_job job = {model, NULL};
+    if (sc_mj_guard(make_data, &job, text) || !job.made) {
+      sc_mj_workers_destroy(context, workers);
+      *out = NULL;
+      return sc_error_set(SC_ERROR_MEMORY, "%s: no mjData for worker %d of %d: %s", call, i, n, text);
+    }
+    workers[i].data = job.made;
+  }
+  return SC_OK;
+}
+
+void sc_mj_workers_destroy(sc_context *context, sc_mj_worker *workers) {
+  if (!workers) return;
+  for (int i = 0; i < sc_context_threads(context); i++) {
+    sc_mj_worker *w = &workers[i];
+    if (w->data) mj_deleteData(w->data);
+    free(w->dim);
+    free(w->friction);
+    free(w->mu);
+  }
+  free(workers);
+}
+
+void sc_mj_fail(sc_mj_worker *worker, int env, int code, const char *format, ...) {
+  if (worker->code && worker->env < env) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(worker->error, sizeof worker->error, format, args);
+  va_end(args);
+  worker->env = env, worker->code = code;
+}
+
+/* An environment's bad numbers must not hide an error of the call; otherwise the lower environment is reported. */
+static int comes_before(const sc_mj_worker *a, const sc_mj_worker *b) {
+  int a_value = a->code == SC_ERROR_VALUE, b_value = b->code == SC_ERROR_VALUE;
+  return a_value != b_value ? b_value : a->env < b->env;
+}
+
+int sc_mj_workers_code(const char *call, sc_context *context, const sc_mj_worker *workers) {
+  const sc_mj_worker *first = NULL;
+  for (int i = 0; i < sc_context_threads(context); i++) {
+    const sc_mj_worker *w = &workers[i];
+    if (w->code && (!first || comes_before(w, first))) first = w;
+  }
+  return first ? sc_error_set(first->code, "%s: environment %d: %s", call, first->env, first->error) : SC_OK;
+}
+
+typedef struct {
+  void (*work)(void *arg, int i, int worker);
+  void *arg;
+  int begin;
+} portion;
+
+static void work_portion(void *arg, int i, int worker) {
+  const portion *p = arg;
+  p->work(p->arg, p->begin + i, worker);
+}
+
+int sc_mj_each(sc_context *context, int n, void (*work)(void *arg, int i, int worker), void *arg, sc_progress progress,
+               void *progress_arg) {
+  portion p = {work, arg, 0};
+  int size = n / 64,
+      least = 8 * sc_context_threads(context); /* small enough to report often, large enough to share out */
+  if (size < least) size = least;
+  if (!progress) size = n;
+  while (p.begin < n) {
+    int now = n - p.begin < size ? n - p.begin : size;
+    sc_context_each(context, now, work_portion, &p);
+    p.begin += now;
+    if (progress && progress(progress_arg, p.begin, n)) break;
+  }
+  return p.begin;
+}
+
+/* ------------------------------------------------------------------ batches */
+
+typedef struct {
+  const sc_model *model;
+  const double *states;
+  size_t nstate;
+  int sig;
+  sc_batch *batch;
+  sc_mj_worker *workers;
+  double *ones;       /* nv: the inertia and the not-a-number force of a bad environment */
+  double *nans;       /* nv + 1 */
+  int *count, *index; /* nv: 1 1 1 ..., 0 1 2 ... */
+} batch_job;
+
+/* An environment without data: its verdict will be bad_input. Without dofs a row must bear the bad number. */
+static void set_bad(const batch_job *job, int env) {
+  static const int equality = SC_EQUALITY;
+  sc_problem p;
+  sc_problem_init(&p);
+  p.nv = (int)job->model->rows->nv;
+  p.M = job->ones, p.M_rownnz = job->count, p.M_rowadr = job->index, p.M_colind = job->index;
+  p.qfrc_smooth = job->nans;
+  if (!p.nv) p.nefc = 1, p.efc_type = &equality, p.efc_J = p.efc_D = p.efc_aref = job->nans;
+  sc_batch_set(job->batch, env, &p);
+}
+
+static int reserve_contacts(sc_mj_worker *w, int ncon) {
+  if (ncon <= w->ncon) return 1;
+  size_t n = (size_t)ncon + (size_t)ncon / 2;
+  free(w->dim);
+  free(w->friction);
+  free(w->mu);
+  w->dim = malloc(n * sizeof *w->dim);
+  w->friction = malloc(n * 5 * sizeof *w->friction);
+  w->mu = malloc(n * sizeof *w->mu);
+  w->ncon = w->dim && w->friction && w->mu ? (int)n : 0;
+  return w->ncon > 0;
+}
+
+/* The contacts that have pyramidal or elliptic rows, in the order of those rows. */
+static int list_contacts(sc_mj_worker *w, sc_problem *p) {
+  const mjData *d = w->data;
+  if (!reserve_contacts(w, d->ncon)) return 0;
+  int n = 0;
+  for (int row = 0; row < d->nefc;) {
+    int type = d->efc_type[row];
+    if (type != mjCNSTR_CONTACT_PYRAMIDAL && type != mjCNSTR_CONTACT_ELLIPTIC) {
+      row++;
+      continue;
+    }
+    const mjContact *c = &d->contact[d->efc_id[row]];
+    w->dim[n] = c->dim;
+    memcpy(w->friction + 5 * n, c->friction, sizeof c->friction);
+    w->mu[n++] = c->mu;
+    row += type == mjCNSTR_CONTACT_ELLIPTIC ? c->dim : 2 * (c->dim - 1);
+  }
+  p->ncon = n;
+  p->contact_dim = w->dim, p->contact_friction = w->friction, p->contact_mu = w->mu;
+  return 1;
+}
+
+/* The problem in its ready form, pointing into the worker's mjData. */
+static int fill_problem(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
+  const mjData *d = w->data;
+  sc_problem_init(p);
+  p->nv = (int)m->nv, p->nefc = d->nefc;
+  p->timestep = m->opt.timestep, p->impratio = m->opt.impratio;
+  p->M = d->M, p->M_rownnz = m->M_rownnz, p->M_rowadr = m->M_rowadr, p->M_colind = m->M_colind;
+  p->qfrc_smooth = d->qfrc_smooth, p->qacc_smooth = d->qacc_smooth;
+  if (!(m->opt.disableflags & mjDSBL_WARMSTART)) p->qacc_warmstart = d->qacc_warmstart;
+  p->efc_type = d->efc_type, p->efc_id = d->efc_id;
+  p->efc_J = d->efc_J;
+  if (mj_isSparse(m)) p->J_rownnz = d->efc_J_rownnz, p->J_rowadr = d->efc_J_rowadr, p->J_colind = d->efc_J_colind;
+  p->efc_frictionloss = d->efc_frictionloss;
+  p->efc_D = d->efc_D, p->efc_aref = d->efc_aref;
+  return list_contacts(w, p);
+}
+
+static void batch_state(void *arg, int env, int worker) {
+  const batch_job *job = arg;
+  const mjModel *m = job->model->rows;
+  sc_mj_worker *w = &job->workers[worker];
+  const double *state = job->states + (size_t)env * job->nstate;
+  char text[SC_MJ_TEXT];
+  sc_problem p;
+  if (!sc_mj_finite(state, job->nstate)) {
+    set_bad(job, env);
+    return;
+  }
+  double start = sc_mj_seconds();
+  sc_mj_stages stages = {m, w->data, state, job->sig};
+  int failed = sc_mj_guard(sc_mj_run_stages, &stages, text);
+  double middle = sc_mj_seconds();
+  const char *incomplete = failed ? "" : sc_mj_incomplete(w->data);
+  if (failed || incomplete[0]) {
+    if (failed) mj_resetData(m, w->data);
+    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s%s", failed ? "MuJoCo: " : incomplete, failed ? text : "");
+    set_bad(job, env);
+    return;
+  }
+  if (!fill_problem(m, w, &p))
+    sc_mj_fail(w, env, SC_ERROR_MEMORY, "no memory for %d contacts", w->data->ncon);
+  else {
+    int code = sc_batch_set(job->batch, env, &p);
+    if (code && code != SC_ERROR_VALUE) sc_mj_fail(w, env, code, "%s", sc_error_text());
+  }
+  w->times.kinematics += middle - start;
+  w->times.rows += sc_mj_seconds() - middle;
+}
+
+static int alloc_bad(batch_job *job, size_t nv) {
+  job->ones = malloc((nv + 1) * sizeof *job->ones);
+  job->nans = malloc((nv + 1) * sizeof *job->nans);
+  job->count = malloc((nv + 1) * sizeof *job->count);
+  job->index = malloc((nv + 1) * sizeof *job->index);
+  if (!job->ones || !job->nans || !job->count || !job->index)
+    return sc_error_set(SC_ERROR_MEMORY, "sc_model_batch: no memory for %zu dofs", nv);
+  for (size_t i = 0; i <= nv; i++)
+    job->ones[i] = 1, job->nans[i] = (double)NAN, job->count[i] = 1, job->index[i] = (int)i;
+  return SC_OK;
+}
+
+static int check_batch(const sc_context *context, const sc_model *model, const double *states, int nenv,
+                       const sc_batch *batch) {
+  const char *null = !context ? "context" : !model ? "model" : !batch ? "batch" : !states && nenv > 0 ? "states" : NULL;
+  if (null) return sc_error_set(SC_ERROR_ARGUMENT, "sc_model_batch: %s is NULL", null);
+  if (nenv < 0 || nenv > sc_batch_nenv(batch))
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_model_batch: nenv is %d, not in 0 .. %d, the batch's environments", nenv,
+                        sc_batch_nenv(batch));
+  return SC_OK;
+}
+
+int sc_model_batch(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, sc_batch *batch,
+                   sc_model_times *times, sc_progress progress, void *arg) {
+  batch_job job = {.model = model, .states = states, .sig = sig, .batch = batch};
+  if (times) *times = (sc_model_times){0, 0};
+  int code = check_batch(context, model, states, nenv, batch);
+  if (!code) code = sc_mj_signature("sc_model_batch", model, &job.sig, &job.nstate);
+  if (!code) code = alloc_bad(&job, (size_t)model->rows->nv);
+  if (!code) code = sc_mj_workers_create("sc_model_batch", context, model->rows, &job.workers);
+  if (!code) {
+    sc_mj_each(context, nenv, batch_state, &job, progress, arg);
+    code = sc_mj_workers_code("sc_model_batch", context, job.workers);
+    for (int i = 0; times && i < sc_context_threads(context); i++) {
+      times->kinematics += job.workers[i].times.kinematics;
+      times->rows += job.workers[i].times.rows;
+    }
+  }
+  sc_mj_workers_destroy(context, job.workers);
+  free(job.ones);
+  free(job.nans);
+  free(job.count);
+  free(job.index);
+  return code;
+}

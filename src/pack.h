@@ -1,0 +1,84 @@
+/* Environments of a batch side by side in the layout that the kernels read (kernels/problem.h). */
+#ifndef SC_PACK_H
+#define SC_PACK_H
+
+#include "batch.h"
+
+#define SC_MAX_LANES 16
+
+/* Which of an environment's rows are of each kind; the kinds stand in this order in a pack. */
+typedef struct sc_counts { int ne, nf, nu, ncone[SC_NDIM]; } sc_counts;
+
+/* A pack and the memory behind it. Its numbers in double stand in `parts` parts of `lanes` lanes each: float has twice the
+ * lanes of double, and the certificate of a float pack runs on one part after the other. */
+#define SC_MAX_PARTS 2
+typedef struct sc_slot {
+  sc_pack pack;             /* its num[SC_F64] is part[0] */
+  sc_numbers part[SC_MAX_PARTS];
+  int parts, lanes;
+  int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
+  void *block;
+  size_t capacity;
+} sc_slot;
+
+/* Memory that grows and is used again. */
+typedef struct sc_buffer {
+  void *data;
+  size_t capacity;
+} sc_buffer;
+
+/* at least `bytes`, contents lost when it grows; NULL: no memory */
+void *sc_buffer_get(sc_buffer *buffer, size_t bytes);
+
+/* What one worker needs to make packs; all zero to begin with. */
+typedef struct sc_packer {
+  sc_buffer rowmap;         /* lane by lane: row of the pack of each of the environment's rows */
+  sc_buffer lanesets;       /* lane by lane, row of the pack by row: blocks of dofs that it touches */
+  sc_buffer rowsets, mcols, hcols, index, count; /* see symbolic.c */
+  sc_buffer ints;           /* the symbolic part before its size is known */
+} sc_packer;
+
+void sc_packer_free(sc_packer *packer);
+
+/* The kinds of an environment's rows. */
+sc_counts sc_count_rows(const sc_env *env);
+
+/* Row of the pack of each row of the environment, in map. order.c */
+void sc_map_rows(const sc_env *env, const sc_pack *pack, int32_t *map);
+
+/* Order in which the environments are packed: `order` receives those that are not bad, alike ones side by side, and
+ * starts[k] .. starts[k+1]-1 are the k-th pack's, at most `lanes` and of one number of dof blocks. Returns the number of
+ * packs, or -1 without memory. Both arrays have room for nenv + 1. order.c */
+int sc_order(const sc_batch *batch, int lanes, int32_t *order, int32_t *starts);
+
+/* Patterns of the pack whose environments are slot->env, and then the slot's memory and pointers. f32: also the numbers
+ * in float, parts * lanes side by side. 0: no memory. symbolic.c */
+int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer);
+
+/* The numbers, in double. pack.c */
+void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
+
+/* And from these in float. pack.c */
+void sc_pack_narrow(sc_slot *slot);
+
+/* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L is in double only. */
+#define SC_NUMBER_FIELDS(F, p, cones)                                                                                       \
+  F(M, 16 * (size_t)(p)->m.ntile)                                                                                           \
+  F(J, 4 * (size_t)(p)->nblock)                                                                                             \
+  F(D, (size_t)(p)->nefc)                                                                                                   \
+  F(aref, (size_t)(p)->nefc)                                                                                                \
+  F(eta, (size_t)(p)->nf)                                                                                                   \
+  F(edge, (size_t)(p)->nf)                                                                                                  \
+  F(cone, (size_t)(cones))                                                                                                  \
+  F(tau, (size_t)(p)->nv4)                                                                                                  \
+  F(s, (size_t)(p)->nv4)                                                                                                    \
+  F(warm, (size_t)(p)->nv4)                                                                                                 \
+  F(given, 3)                                                                                                               \
+  F(scale, 1)                                                                                                               \
+  F(alive, 1)
+
+/* elements of the fields above, and of `cone` among them */
+size_t sc_pack_cone_elements(const sc_pack *pack);
+size_t sc_pack_elements(const sc_pack *pack);
+
+#endif

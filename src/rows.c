@@ -1,0 +1,175 @@
+/* From parameters to rows: K, B, d, R, D, aref of every row by the law (kernels/law.h), and the one-row form. */
+#include "batch.h"
+
+#include "../kernels/law.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(LAW_REPAIRED == SC_REPAIRED && LAW_CLAMPED == SC_CLAMPED, "the law speaks the API's flags");
+
+/* ------------------------------------------------------------------ one row */
+
+/* K, B, d, dp of a row whose impedance is taken at `at` */
+static void evaluate(const double *solref, const double *solimp, double at, double timestep, int refsafe, int spring, sc_row_output *out) {
+  double ref[2], imp[5];
+  law_clean_solref(solref, timestep, refsafe, ref, &out->flags);
+  law_clean_solimp(solimp, imp, &out->flags);
+  law_impedance(imp, at, &out->d, &out->dp);
+  law_stiffness(ref, imp[1], &out->K, &out->B);
+  if (!spring) out->K = 0;
+}
+
+int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
+  if (!in || !out) return sc_error_set(SC_ERROR_ARGUMENT, "sc_row_eval: %s is NULL", in ? "out" : "in");
+  if (in->size != sizeof *in)
+    return sc_error_set(SC_ERROR_ARGUMENT, "sc_row_eval: in.size is %zu, not %zu: use sc_row_init", in->size, sizeof *in);
+  if (in->type < 0 || in->type >= SC_NTYPE) return sc_error_set(SC_ERROR_ARGUMENT, "sc_row_eval: type is %d, not in 0 .. 7", in->type);
+  const struct { const char *name; double value, least; } fields[] = {
+      {"pos", in->pos, -INFINITY},           {"margin", in->margin, -INFINITY},       {"vel", in->vel, -INFINITY},
+      {"diagA", in->diagA, 0},               {"curvature", in->curvature, -INFINITY}, {"solref[0]", in->solref[0], -INFINITY},
+      {"solref[1]", in->solref[1], -INFINITY}, {"solimp[0]", in->solimp[0], -INFINITY}, {"solimp[1]", in->solimp[1], -INFINITY},
+      {"solimp[2]", in->solimp[2], 0},       {"solimp[3]", in->solimp[3], -INFINITY}, {"solimp[4]", in->solimp[4], -INFINITY}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (!isfinite(fields[i].value) || fields[i].value < fields[i].least)
+      return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: %s is %g, not finite%s", fields[i].name, fields[i].value, fields[i].least == 0 ? " and >= 0" : "");
+  if (!isfinite(in->timestep) || in->timestep <= 0)
+    return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: timestep is %g, not finite and > 0", in->timestep);
+  memset(out, 0, sizeof *out);
+  double pos = in->pos - in->margin;
+  evaluate(in->solref, in->solimp, pos, in->timestep, in->refsafe, !sc_type_is_friction(in->type), out);
+  out->R = law_regularisation(out->d, in->diagA);
+  out->D = 1 / out->R;
+  out->aref = law_aref(out->K, out->B, out->d, pos, in->vel, in->curvature);
+  return SC_OK;
+}
+
+double sc_row_force(int type, double A, double R, double aref, double a0, double frictionloss) {
+  double f = (aref - a0) / (A + R);
+  if (type == SC_EQUALITY) return f;
+  if (sc_type_is_friction(type)) return fmin(fmax(f, -frictionloss), frictionloss);
+  return fmax(f, 0);
+}
+
+/* ------------------------------------------------------------------ exact diagonal */
+
+/* y <- L^-1 y, L dense row-major lower */
+static void forward(const double *L, size_t n, double *y) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < i; k++) y[i] -= L[i * n + k] * y[k];
+    y[i] /= L[i * n + i];
+  }
+}
+
+/* M = L L' in L, nv x nv; 0: not positive definite */
+static int dense_factor(const sc_env *e, double *L) {
+  size_t n = (size_t)e->nv;
+  memset(L, 0, n * n * sizeof *L);
+  for (size_t i = 0; i < n; i++)
+    for (int k = 0; k < e->M_rownnz[i]; k++) L[i * n + (size_t)e->M_colind[e->M_rowadr[i] + k]] = e->M[e->M_rowadr[i] + k];
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++) {
+      double s = L[i * n + j];
+      for (size_t k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
+      if (i == j && !(s > 0)) return 0;
+      L[i * n + j] = i == j ? sqrt(s) : s / L[j * n + j];
+    }
+  return 1;
+}
+
+/* diagonal of J M^-1 J' in e->diagA. Where M is not positive definite it is set to 1: the verdict will say not_spd */
+static int exact_diagonal(sc_env *e, int index) {
+  size_t n = (size_t)e->nv;
+  double *L = malloc((n * n + n + 1) * sizeof *L), *y = L + n * n;
+  if (!L) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory for the exact diagonal", index);
+  int spd = dense_factor(e, L);
+  for (int r = 0; r < e->nefc; r++) {
+    e->diagA[r] = spd ? 0 : 1;
+    if (!spd) continue;
+    memset(y, 0, n * sizeof *y);
+    for (int k = 0; k < e->J_rownnz[r]; k++) y[e->J_colind[e->J_rowadr[r] + k]] = e->J[e->J_rowadr[r] + k];
+    forward(L, n, y);
+    for (size_t i = 0; i < n; i++) e->diagA[r] += y[i] * y[i];
+  }
+  free(L);
+  return SC_OK;
+}
+
+/* ------------------------------------------------------------------ all rows of an environment */
+
+/* rows that share one impedance, from row r on: a contact, or consecutive equality rows of one id */
+static int block_rows(const sc_env *e, int r, int contact) {
+  if (sc_type_has_cone(e->type[r])) return sc_contact_rows(e->type[r], e->dim[contact]);
+  int n = 1;
+  if (e->type[r] == SC_EQUALITY && e->id[r] >= 0)
+    while (r + n < e->nefc && e->type[r + n] == SC_EQUALITY && e->id[r + n] == e->id[r]) n++;
+  return n;
+}
+
+/* where the block's impedance is taken: at its row, at the contact's distance, at the norm of an equality's residuals */
+static double impedance_at(const sc_env *e, int r, int n) {
+  if (sc_type_is_friction(e->type[r])) return 0;
+  if (e->type[r] != SC_EQUALITY || n == 1) return e->pos[r] - e->margin[r];
+  double s = 0;
+  for (int k = 0; k < n; k++) s += (e->pos[r + k] - e->margin[r + k]) * (e->pos[r + k] - e->margin[r + k]);
+  return sqrt(s);
+}
+
+/* final R of a contact's rows, and its mu */
+static void adjust_cone(sc_env *e, int r, int n, int contact, double impratio) {
+  const double *friction = e->friction + 5 * contact;
+  double R1, R0 = e->R[r];
+  e->mu[contact] = law_cone_mu(R0, friction[0], impratio, &R1);
+  for (int k = 0; k < n; k++)
+    if (e->type[r] == SC_CONTACT_PYRAMIDAL)
+      e->R[r + k] = law_pyramid_R(R0, e->mu[contact]);
+    else if (k > 0)
+      e->R[r + k] = law_cone_R(R1, friction[0], friction[k - 1]);
+}
+
+/* rows r .. r+n-1, one block */
+static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int contact) {
+  double at = impedance_at(e, r, n), ref[2] = {0, 0};
+  int elliptic = e->type[r] == SC_CONTACT_ELLIPTIC;
+  sc_row_output out = {.flags = e->flags};
+  int own = elliptic && p->contact_solreffriction &&
+            law_clean_solreffriction(p->contact_solreffriction + 2 * contact, p->timestep, p->refsafe, ref, &out.flags);
+  for (int k = 0; k < n; k++) {
+    int i = r + k, tangent = elliptic && k > 0;
+    /* contacts have one solref and solimp, those of their first row */
+    int source = sc_type_has_cone(e->type[r]) ? r : i;
+    evaluate(tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, at, p->timestep, p->refsafe,
+             !tangent && !sc_type_is_friction(e->type[r]), &out);
+    e->K[i] = out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
+    e->R[i] = law_regularisation(out.d, e->diagA[i]);
+  }
+  if (sc_type_has_cone(e->type[r])) adjust_cone(e, r, n, contact, p->impratio);
+  e->flags = out.flags;
+}
+
+int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index) {
+  size_t m = (size_t)e->nefc;
+  for (size_t i = 0; i < m; i++) {
+    e->pos[i] = p->efc_pos[i];
+    e->margin[i] = p->efc_margin ? p->efc_margin[i] : 0;
+    e->vel[i] = p->efc_vel ? p->efc_vel[i] : 0;
+    if (p->efc_diagA) e->diagA[i] = p->efc_diagA[i];
+  }
+  int code = m && !p->efc_diagA ? exact_diagonal(e, index) : SC_OK;
+  if (code) return code;
+  for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
+    n = block_rows(e, r, contact);
+    evaluate_block(e, p, r, n, contact);
+    contact += sc_type_has_cone(e->type[r]);
+  }
+  for (size_t i = 0; i < m; i++) {
+    e->D[i] = 1 / e->R[i];
+    e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
+    e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], p->efc_curvature ? p->efc_curvature[i] : 0);
+    if (p->efc_adhesion) e->aref[i] += e->R[i] * p->efc_adhesion[i];
+    if (!isfinite(e->D[i]) || !isfinite(e->aref[i]))
+      return sc_error_set(SC_ERROR_VALUE, "sc_batch_set: environment %d: row %zu: D is %g and aref %g: its parameters overflow", index, i, e->D[i], e->aref[i]);
+  }
+  return SC_OK;
+}

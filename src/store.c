@@ -1,0 +1,303 @@
+/* The only file that includes hdf5.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ HDF5's errors */
+
+static herr_t keep_first(unsigned n, const H5E_error2_t *e, void *text) {
+  if (n == 0 && e->desc) snprintf(text, 160, ": %.150s", e->desc);
+  return 0;
+}
+
+/* an error of ours with the innermost description of HDF5's */
+static int h5_error(const char *call, const char *path, const char *what) {
+  char why[160] = "";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, why);
+  H5Eclear2(H5E_DEFAULT);
+  return sc_error_set(SC_ERROR_FILE, "%s: %s: %s%s", call, path, what, why);
+}
+
+/* HDF5 prints its error stack unless told otherwise. */
+static void be_silent(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+/* ------------------------------------------------------------------ states in */
+
+static const char reading[] = "states file";
+
+/* an integer attribute of the dataset; *value stays where there is none */
+static int read_signature(const char *path, hid_t set, int *value) {
+  if (H5Aexists(set, "sig") <= 0) return SC_OK;
+  hid_t a = H5Aopen(set, "sig", H5P_DEFAULT), type = H5Aget_type(a), space = H5Aget_space(a);
+  long long wide = 0;
+  int ok = H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == 1 &&
+           H5Aread(a, H5T_NATIVE_LLONG, &wide) >= 0;
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Aclose(a);
+  if (!ok) return h5_error(reading, path, "attribute sig of /states is not one integer");
+  if (wide < 0 || wide > INT32_MAX)
+    return sc_error_set(SC_ERROR_FILE, "%s: %s: attribute sig of /states is %lld, not in 0 .. %d", reading, path, wide,
+                        INT32_MAX);
+  *value = (int)wide;
+  return SC_OK;
+}
+
+static int read_states(const char *path, hid_t set, double **states, int *n, size_t *nstate) {
+  hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+  hsize_t dims[2] = {0, 0};
+  int rank = H5Sget_simple_extent_ndims(space), code = SC_OK;
+  if (rank == 2) H5Sget_simple_extent_dims(space, dims, NULL);
+  if (rank != 2)
+    code = sc_error_set(SC_ERROR_FILE, "%s: %s: /states has %d dimensions, not 2 (environments, numbers per state)",
+                        reading, path, rank);
+  else if (H5Tget_class(type) != H5T_FLOAT)
+    code = sc_error_set(SC_ERROR_FILE, "%s: %s: /states does not hold floating-point numbers", reading, path);
+  else if (dims[0] > INT32_MAX || (dims[1] && dims[0] > SIZE_MAX / 8 / dims[1]))
+    code = sc_error_set(SC_ERROR_FILE, "%s: %s: /states is %llu x %llu: too large", reading, path,
+                        (unsigned long long)dims[0], (unsigned long long)dims[1]);
+  if (!code) {
+    *n = (int)dims[0], *nstate = (size_t)dims[1];
+    *states = malloc((size_t)dims[0] * (size_t)dims[1] * sizeof **states + 1);
+    if (!*states)
+      code =
+          sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %d states of %zu numbers", reading, path, *n, *nstate);
+    else if (H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *states) < 0)
+      code = h5_error(reading, path, "/states cannot be read");
+  }
+  H5Tclose(type);
+  H5Sclose(space);
+  return code;
+}
+
+int sc_store_states_read(const char *path, double **states, int *n, size_t *nstate, int *sig) {
+  *states = NULL, *n = 0, *nstate = 0, *sig = -1;
+  be_silent();
+  int handle = open(path, O_RDONLY); /* the system's reason is plainer than HDF5's */
+  if (handle < 0) return sc_error_set(SC_ERROR_FILE, "%s: %s: %s", reading, path, strerror(errno));
+  close(handle);
+  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0) return h5_error(reading, path, "not a readable HDF5 file");
+  int code;
+  hid_t set = H5Dopen2(file, "/states", H5P_DEFAULT);
+  if (set < 0)
+    code = h5_error(reading, path, "no dataset /states");
+  else {
+    code = read_signature(path, set, sig);
+    if (!code) code = read_states(path, set, states, n, nstate);
+    H5Dclose(set);
+  }
+  H5Fclose(file);
+  if (code) {
+    free(*states);
+    *states = NULL;
+  }
+  return code;
+}
+
+/* ------------------------------------------------------------------ pieces of a file */
+
+/* A file in the making. After the first failure everything else is skipped. */
+typedef struct {
+  const char *path;
+  char temporary[4096];
+  hid_t file;
+  int code;
+} writer;
+
+static const char writing[] = "output file";
+
+static void fail(writer *w, const char *what) {
+  if (!w->code) w->code = h5_error(writing, w->path, what);
+}
+
+static int begin(writer *w, const char *path) {
+  be_silent();
+  *w = (writer){.path = path, .file = -1};
+  int n = snprintf(w->temporary, sizeof w->temporary, "%s.%ld.tmp", path, (long)getpid());
+  if (n < 0 || (size_t)n >= sizeof w->temporary)
+    return w->code = sc_error_set(SC_ERROR_FILE, "%s: %.60s...: the path is too long", writing, path);
+  w->file = H5Fcreate(w->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (w->file < 0) fail(w, "cannot be made");
+  return w->code;
+}
+
+static int finish(writer *w) {
+  if (w->file >= 0 && H5Fclose(w->file) < 0) fail(w, "cannot be completed");
+  if (!w->code && rename(w->temporary, w->path))
+    w->code = sc_error_set(SC_ERROR_FILE, "%s: %s: %s", writing, w->path, strerror(errno));
+  if (w->code && w->file >= 0) remove(w->temporary);
+  return w->code;
+}
+
+#define ONE ((size_t)-1) /* columns of a dataset of rank 1 */
+
+/* a dataset of rank 2, or 1 (cols ONE); returns it for attributes, or a negative number */
+static hid_t put(writer *w, const char *name, hid_t stored, hid_t memory, size_t rows, size_t cols, const void *data) {
+  if (w->code) return -1;
+  hsize_t dims[2] = {rows, cols};
+  int two = cols != ONE;
+  hid_t space = H5Screate_simple(two ? 2 : 1, dims, NULL);
+  hid_t set = H5Dcreate2(w->file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  int empty = !rows || (two && !cols);
+  if (set < 0 || (!empty && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) fail(w, name);
+  H5Sclose(space);
+  return set;
+}
+
+static void put_doubles(writer *w, const char *name, size_t rows, size_t cols, const double *data) {
+  hid_t set = put(w, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rows, cols, data);
+  if (set >= 0) H5Dclose(set);
+}
+
+static void put_closed(writer *w, const char *name, hid_t stored, hid_t memory, size_t rows, const void *data) {
+  hid_t set = put(w, name, stored, memory, rows, ONE, data);
+  if (set >= 0) H5Dclose(set);
+}
+
+static hid_t text_type(void) {
+  hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
+/* n: texts, or -1 for a single one that is no array */
+static void attribute(writer *w, hid_t object, const char *name, hid_t stored, hid_t memory, int n, const void *data) {
+  if (w->code || object < 0) return;
+  hsize_t dim = n < 0 ? 0 : (hsize_t)n;
+  hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &dim, NULL);
+  hid_t a = H5Acreate2(object, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
+  if (a < 0 || H5Awrite(a, memory, data) < 0) fail(w, name);
+  if (a >= 0) H5Aclose(a);
+  H5Sclose(space);
+}
+
+static void attribute_texts(writer *w, hid_t object, const char *name, int n, const char *const *texts) {
+  hid_t type = text_type();
+  attribute(w, object, name, type, type, n, texts);
+  H5Tclose(type);
+}
+
+static void attribute_int(writer *w, hid_t object, const char *name, long long value) {
+  attribute(w, object, name, H5T_STD_I64LE, H5T_NATIVE_LLONG, -1, &value);
+}
+
+static void attribute_double(writer *w, hid_t object, const char *name, double value) {
+  attribute(w, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, -1, &value);
+}
+
+int sc_store_states_write(const char *path, const double *states, int n, size_t nstate, int sig) {
+  writer w;
+  begin(&w, path);
+  hid_t set = put(&w, "states", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, (size_t)n, nstate, states);
+  attribute_int(&w, set, "sig", sig);
+  if (set >= 0) H5Dclose(set);
+  return finish(&w);
+}
+
+/* ------------------------------------------------------------------ results out */
+
+static void put_verdicts(writer *w, const sc_result *r) {
+  const char *status[SC_NSTATUS], *flags[SC_NFLAG];
+  size_t n = (size_t)r->nenv;
+  for (int i = 0; i < SC_NSTATUS; i++) status[i] = sc_status_name(i);
+  for (int i = 0; i < SC_NFLAG; i++) flags[i] = sc_flag_name(i);
+  hid_t set = put(w, "status", H5T_STD_U8LE, H5T_NATIVE_UINT8, n, ONE, r->status);
+  attribute_texts(w, set, "names", SC_NSTATUS, status);
+  if (set >= 0) H5Dclose(set);
+  set = put(w, "flags", H5T_STD_U32LE, H5T_NATIVE_UINT32, n, ONE, r->flags);
+  attribute_texts(w, set, "names", SC_NFLAG, flags);
+  if (set >= 0) H5Dclose(set);
+}
+
+/* types and ids of all rows, one environment after another */
+static void put_kinds(writer *w, const sc_result *r, const sc_batch *batch) {
+  size_t rows = r->efc_offset[r->nenv];
+  int *type = malloc((rows + 1) * sizeof *type), *id = malloc((rows + 1) * sizeof *id);
+  if ((!type || !id) && !w->code)
+    w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %zu rows", writing, w->path, rows);
+  for (int i = 0; i < r->nenv && !w->code; i++) {
+    sc_problem p;
+    w->code = sc_batch_get(batch, i, &p, NULL);
+    for (int k = 0; k < p.nefc && !w->code; k++) {
+      type[r->efc_offset[i] + (size_t)k] = p.efc_type[k];
+      id[r->efc_offset[i] + (size_t)k] = p.efc_id ? p.efc_id[k] : -1;
+    }
+  }
+  put_closed(w, "efc_type", H5T_STD_I32LE, H5T_NATIVE_INT, rows, type);
+  put_closed(w, "efc_id", H5T_STD_I32LE, H5T_NATIVE_INT, rows, id);
+  free(type);
+  free(id);
+}
+
+static void put_run(writer *w, const sc_store_run *run, const sc_result *r) {
+  const struct {
+    const char *name, *text;
+  } texts[] = {
+      {"model", run->model},   {"softcon_version", sc_version()}, {"mujoco_version", run->mujoco_version},
+      {"method", run->method}, {"precision", run->precision},     {"cone", run->cone},
+      {"device", run->device}, {"backend", run->backend},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    attribute_texts(w, w->file, texts[i].name, -1, &texts[i].text);
+  attribute_double(w, w->file, "impratio", run->impratio);
+  attribute_double(w, w->file, "tolerance", run->tolerance);
+  attribute_int(w, w->file, "max_iterations", run->iterations);
+  for (int bit = 0; bit < SC_NFLAG; bit++) {
+    long long count = 0;
+    for (int i = 0; i < r->nenv; i++) count += (r->flags[i] >> bit) & 1;
+    attribute_int(w, w->file, sc_flag_name(bit), count);
+  }
+}
+
+int sc_store_result_write(const char *path, const sc_store_run *run, int nv, const sc_result *r,
+                          const sc_batch *batch) {
+  writer w;
+  size_t n = (size_t)r->nenv, dofs = (size_t)nv, rows = r->efc_offset[r->nenv];
+  if (r->nv_offset[r->nenv] != n * dofs)
+    return sc_error_set(SC_ERROR_INTERNAL, "%s: %s: %zu dofs in all, not %d environments of %d", writing, path,
+                        r->nv_offset[r->nenv], r->nenv, nv);
+  if (begin(&w, path)) return w.code;
+  put_run(&w, run, r);
+  put_doubles(&w, "qacc", n, dofs, r->qacc);
+  put_doubles(&w, "qfrc_constraint", n, dofs, r->qfrc_constraint);
+  put_verdicts(&w, r);
+  put_closed(&w, "iterations", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->iterations);
+  put_doubles(&w, "gap", n, ONE, r->gap);
+  put_doubles(&w, "gap_floor", n, ONE, r->gap_floor);
+  put_doubles(&w, "qacc_bound", n, ONE, r->qacc_bound);
+  put_doubles(&w, "objective", n, ONE, r->objective);
+  put_closed(&w, "efc_offset", H5T_STD_U64LE, sizeof(size_t) == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32, n + 1,
+             r->efc_offset);
+  put_doubles(&w, "efc_force", rows, ONE, r->efc_force);
+  put_closed(&w, "efc_state", H5T_STD_U8LE, H5T_NATIVE_UINT8, rows, r->efc_state);
+  put_kinds(&w, r, batch);
+  return finish(&w);
+}
+
+int sc_store_can_write(const char *path) {
+  char folder[4096];
+  size_t n = strlen(path);
+  struct stat there;
+  if (!n || path[n - 1] == '/' || (!stat(path, &there) && S_ISDIR(there.st_mode)))
+    return sc_error_set(SC_ERROR_FILE, "%s: \"%s\" is not the name of a file", writing, path);
+  if (n >= sizeof folder) return sc_error_set(SC_ERROR_FILE, "%s: %.60s...: the path is too long", writing, path);
+  memcpy(folder, path, n + 1);
+  char *slash = strrchr(folder, '/');
+  if (slash)
+    slash[slash == folder] = 0;
+  else
+    memcpy(folder, ".", 2);
+  if (access(folder, W_OK | X_OK))
+    return sc_error_set(SC_ERROR_FILE, "%s: %s: folder %.200s: %s", writing, path, folder, strerror(errno));
+  return SC_OK;
+}

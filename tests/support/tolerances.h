@@ -1,0 +1,13 @@
+/* Every tolerance of the tests, once. Errors of qacc are |a - a*|_M / max(|a*|_M, |a_smooth|_M). */
+#ifndef TEST_TOLERANCES_H
+#define TEST_TOLERANCES_H
+
+#define TOL_F64_QACC 1e-12          /* double, tolerance 1e-15: worst error */
+#define TOL_F32_QACC_MEDIAN 5e-6    /* float, tolerance 1e-8: median error */
+#define TOL_F32_QACC_WORST 1e-3     /* and the worst of what is called solved */
+#define TOL_F32_SOLVED 0.99         /* and the share that is */
+#define TOL_FORCE 1e-9              /* efc_force against f(J qacc - aref) in extended precision, relative to the largest */
+#define TOL_BOUND 1e-6              /* an error may pass its bound by this much, relative: rounding of the bound itself */
+#define TOL_GAP 1e-6                /* root of the gap against that of the verifier's, relative, beside the root of the floor */
+
+#endif
