@@ -63,6 +63,9 @@ FN void law_clean_solimp(const scal *solimp, scal *out, unsigned *flags) {
   if (out[2] != solimp[2] || out[4] != solimp[4]) *flags |= LAW_CLAMPED;
 }
 
+/* x^p; nearly all powers are 2 or 1 */
+FN scal law_power(scal x, scal p) { return p == 2 ? x * x : p == 1 ? x : SCAL_POW(x, p); }
+
 /* impedance d(|pos|) in (0, 1) and its derivative by pos; solimp is clean.
  * x = |pos|/width; d goes from d0 at 0 to dwidth at 1 along two power curves that meet at the midpoint */
 FN void law_impedance(const scal *solimp, scal pos, scal *d, scal *dp) {
@@ -81,11 +84,11 @@ FN void law_impedance(const scal *solimp, scal pos, scal *d, scal *dp) {
     *d = d0 + x * (dw - d0);
     *dp = slope;
   } else if (x <= mid) {
-    *d = d0 + (dw - d0) * SCAL_POW(x, power) / SCAL_POW(mid, power - 1);
-    *dp = slope * power * SCAL_POW(x / mid, power - 1);
+    *d = d0 + (dw - d0) * law_power(x, power) / law_power(mid, power - 1);
+    *dp = slope * power * law_power(x / mid, power - 1);
   } else {
-    *d = d0 + (dw - d0) * (1 - SCAL_POW(1 - x, power) / SCAL_POW(1 - mid, power - 1));
-    *dp = slope * power * SCAL_POW((1 - x) / (1 - mid), power - 1);
+    *d = d0 + (dw - d0) * (1 - law_power(1 - x, power) / law_power(1 - mid, power - 1));
+    *dp = slope * power * law_power((1 - x) / (1 - mid), power - 1);
   }
 }
 

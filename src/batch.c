@@ -69,10 +69,18 @@ static size_t count_entries(int rows, int cols, const double *dense, const int *
 /* copy it as compressed rows */
 static void copy_matrix(int rows, int cols, const double *in, const int *innnz, const int *inadr, const int *incol, int lower, double *val,
                         int *rownnz, int *rowadr, int *colind) {
-  int at = 0;
+  int at = 0, packed = innnz != NULL; /* rows one after another without gaps: copied at once */
+  for (int i = 0; packed && i < rows; at += innnz[i++]) packed = inadr[i] == inadr[0] + at;
+  if (packed && at) {
+    memcpy(val, in + inadr[0], (size_t)at * sizeof *val);
+    memcpy(colind, incol + inadr[0], (size_t)at * sizeof *colind);
+  }
+  at = 0;
   for (int i = 0; i < rows; i++) {
     rowadr[i] = at;
-    if (innnz) {
+    if (packed) {
+      at += innnz[i];
+    } else if (innnz) {
       memcpy(val + at, in + inadr[i], (size_t)innnz[i] * sizeof *val);
       memcpy(colind + at, incol + inadr[i], (size_t)innnz[i] * sizeof *colind);
       at += innnz[i];

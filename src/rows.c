@@ -128,6 +128,12 @@ static void adjust_cone(sc_env *e, int r, int n, int contact, double impratio) {
       e->R[r + k] = law_cone_R(R1, friction[0], friction[k - 1]);
 }
 
+/* whether row i of a block has the solref and solimp of the row before it */
+static int same_parameters(const sc_problem *p, int i) {
+  const double *solref = p->efc_solref + 2 * i, *solimp = p->efc_solimp + 5 * i;
+  return !memcmp(solref, solref - 2, 2 * sizeof *solref) && !memcmp(solimp, solimp - 5, 5 * sizeof *solimp);
+}
+
 /* rows r .. r+n-1, one block */
 static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int contact) {
   double at = impedance_at(e, r, n), ref[2] = {0, 0};
@@ -136,11 +142,13 @@ static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int con
   int own = elliptic && p->contact_solreffriction &&
             law_clean_solreffriction(p->contact_solreffriction + 2 * contact, p->timestep, p->refsafe, ref, &out.flags);
   for (int k = 0; k < n; k++) {
-    int i = r + k, tangent = elliptic && k > 0;
-    /* contacts have one solref and solimp, those of their first row */
-    int source = sc_type_has_cone(e->type[r]) ? r : i;
-    evaluate(tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, at, p->timestep, p->refsafe,
-             !tangent && !sc_type_is_friction(e->type[r]), &out);
+    int i = r + k, tangent = elliptic && k > 0, cone = sc_type_has_cone(e->type[r]);
+    /* contacts have one solref and solimp, those of their first row; so have most blocks: evaluated once */
+    int source = cone ? r : i, again = k == 0 || (cone ? tangent && own && k == 1 : !same_parameters(p, i));
+    if (again)
+      evaluate(tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, at, p->timestep, p->refsafe,
+               !sc_type_is_friction(e->type[r]), &out);
+    if (tangent) out.K = 0;
     e->K[i] = out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
     e->R[i] = law_regularisation(out.d, e->diagA[i]);
   }

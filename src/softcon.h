@@ -354,4 +354,7 @@ SC_API int sc_check_error(const sc_problem *problem, const double *qacc, const d
 #ifdef __cplusplus
 }
 #endif
+
+#include "softcon_rows.h" /* rows from descriptors of equalities, limits, dry friction and contacts */
+
 #endif /* SOFTCON_H */
