@@ -35,19 +35,39 @@ static size_t find_tile(const sc_tiles *m, int i, int j) {
   return (size_t)e;
 }
 
-static void fill_inertia(const target *t, const sc_env *e) {
+/* the entries of M, each looked up */
+static void fill_entries(const target *t, const sc_env *e) {
+  for (int i = 0; i < e->nv; i++)
+    for (int k = 0; k < e->M_rownnz[i]; k++) {
+      int row = e->nv - 1 - e->M_colind[e->M_rowadr[i] + k], col = e->nv - 1 - i; /* row >= col */
+      double value = e->M[e->M_rowadr[i] + k];
+      size_t tile = 16 * find_tile(&t->pack->m, row, col);
+      set(t, t->num->M, tile + (size_t)(4 * (row % 4) + col % 4), value);
+      if (row / 4 == col / 4) set(t, t->num->M, tile + (size_t)(4 * (col % 4) + row % 4), value);
+    }
+}
+
+/* the same where it is known where they go */
+static void fill_places(const target *t, const sc_env *e, const int32_t *place) {
+  int n = sc_env_entries(e);
+  for (int k = 0; k < n; k++) {
+    set(t, t->num->M, (size_t)place[2 * k], e->M[k]);
+    if (place[2 * k + 1] >= 0) set(t, t->num->M, (size_t)place[2 * k + 1], e->M[k]);
+  }
+}
+
+static void fill_inertia(const target *t, const sc_env *e, const int32_t *place) {
   const sc_tiles *m = &t->pack->m;
   int nv = e ? e->nv : 0;
   double trace = 0;
-  for (int i = 0; i < nv; i++)
-    for (int k = 0; k < e->M_rownnz[i]; k++) {
-      int row = nv - 1 - e->M_colind[e->M_rowadr[i] + k], col = nv - 1 - i; /* row >= col */
-      double value = e->M[e->M_rowadr[i] + k];
-      size_t tile = 16 * find_tile(m, row, col);
-      set(t, t->num->M, tile + (size_t)(4 * (row % 4) + col % 4), value);
-      if (row / 4 == col / 4) set(t, t->num->M, tile + (size_t)(4 * (col % 4) + row % 4), value);
-      if (row == col) trace += value;
-    }
+  if (e && place)
+    fill_places(t, e, place);
+  else if (e)
+    fill_entries(t, e);
+  for (int i = 0; i < nv; i++) { /* the diagonal is the last of a row, or missing */
+    int last = e->M_rowadr[i] + e->M_rownnz[i] - 1;
+    if (e->M_rownnz[i] && e->M_colind[last] == i) trace += e->M[last];
+  }
   for (int i = nv; i < t->pack->nv4; i++) set(t, t->num->M, 16 * (size_t)m->adr[i / 4] + (size_t)(5 * (i % 4)), 1);
   set(t, t->num->scale, 0, trace > 0 ? 1 / trace : 0);
   set(t, t->num->alive, 0, e != NULL);
@@ -125,7 +145,7 @@ void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
     const int32_t *map = (const int32_t *)packer->rowmap.data + (size_t)l * (size_t)most;
     const sc_numbers *num = &slot->part[l / slot->lanes];
     target t = {p, num, (size_t)slot->lanes, (size_t)(l % slot->lanes)};
-    fill_inertia(&t, e);
+    fill_inertia(&t, e, packer->same ? packer->place.data : NULL);
     fill_cones(&t, e, map);
     set(&t, num->given, 0, !e || e->have_tau);
     set(&t, num->given, 1, !e || e->have_s);

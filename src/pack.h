@@ -34,11 +34,20 @@ void *sc_buffer_get(sc_buffer *buffer, size_t bytes);
 typedef struct sc_packer {
   sc_buffer rowmap;         /* lane by lane: row of the pack of each of the environment's rows */
   sc_buffer lanesets;       /* lane by lane, row of the pack by row: blocks of dofs that it touches */
-  sc_buffer rowsets, mcols, hcols, index, count; /* see symbolic.c */
-  sc_buffer ints;           /* the symbolic part before its size is known */
+  sc_buffer rowsets, mcols, hcols, mindex, hindex, mates, found; /* see symbolic.c */
+  sc_buffer ints;           /* the symbolic part before its size is known; that of M first */
+  /* The pattern of M is mostly that of the pack before: what follows from it is kept. */
+  sc_buffer pattern;        /* entries per row and columns of the pattern that is kept */
+  sc_buffer place;          /* two per entry: where it goes in the tiles, and where its mirror image, or -1 */
+  int kept_nv, kept_entries; /* of that pattern; kept_entries 0: none is kept */
+  int same;                 /* all environments of this pack have it */
+  struct sc_tile_lists *lists; /* of M, in `ints` */
 } sc_packer;
 
 void sc_packer_free(sc_packer *packer);
+
+/* entries of an environment's M, in compressed rows without gaps */
+static inline int sc_env_entries(const sc_env *e) { return e->nv ? e->M_rowadr[e->nv - 1] + e->M_rownnz[e->nv - 1] : 0; }
 
 /* The kinds of an environment's rows. */
 sc_counts sc_count_rows(const sc_env *env);

@@ -20,15 +20,17 @@ void *sc_buffer_get(sc_buffer *b, size_t bytes) {
 }
 
 void sc_packer_free(sc_packer *p) {
-  sc_buffer *all[] = {&p->rowmap, &p->lanesets, &p->rowsets, &p->mcols, &p->hcols, &p->index, &p->count, &p->ints};
+  sc_buffer *all[] = {&p->rowmap, &p->lanesets, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found, &p->ints,
+                      &p->pattern, &p->place};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->data);
+  free(p->lists);
   memset(p, 0, sizeof *p);
 }
 
 /* ------------------------------------------------------------------ sets */
 
-static void add(word *set, int i) { set[i / 64] |= (word)1 << (i % 64); }
-static int has(const word *set, int i) { return (int)(set[i / 64] >> (i % 64) & 1); }
+static void add(word *set, int i) { set[(unsigned)i / 64] |= (word)1 << ((unsigned)i % 64); }
+static int has(const word *set, int i) { return (int)(set[(unsigned)i / 64] >> ((unsigned)i % 64) & 1); }
 
 /* out |= in, members >= from only */
 static void join_from(word *out, const word *in, int words, int from) {
@@ -62,6 +64,7 @@ typedef struct {
   word *rowsets;            /* nefc sets: union over lanes */
   word *mcols, *hcols;      /* nb sets each */
   int most;                 /* most rows of an environment */
+  int uniform;              /* M of all has one pattern */
 } builder;
 
 static const sc_env *lane_env(const builder *b, int l) { return b->slot->env[l] < 0 ? NULL : &b->batch->env[b->slot->env[l]]; }
@@ -95,12 +98,40 @@ static int get_memory(builder *b, sc_packer *k) {
   b->rowmap = sc_buffer_get(&k->rowmap, lanes * (size_t)b->most * sizeof(int32_t) + 8);
   b->lanesets = sc_buffer_get(&k->lanesets, lanes * rows * set + 8);
   b->rowsets = sc_buffer_get(&k->rowsets, rows * set + 8);
-  b->mcols = sc_buffer_get(&k->mcols, nb * set);
+  if (!k->same) b->mcols = sc_buffer_get(&k->mcols, nb * set);
+  b->mcols = k->mcols.data;
   b->hcols = sc_buffer_get(&k->hcols, nb * set);
   if (!b->rowmap || !b->lanesets || !b->rowsets || !b->mcols || !b->hcols) return 0;
   memset(b->lanesets, 0, lanes * rows * set);
   memset(b->rowsets, 0, rows * set);
-  memset(b->mcols, 0, nb * set);
+  if (!k->same) memset(b->mcols, 0, nb * set);
+  return 1;
+}
+
+/* whether an environment's M has the pattern that is kept */
+static int has_pattern(const sc_packer *k, const sc_env *e) {
+  const int *nnz = k->pattern.data;
+  return k->kept_entries && e->nv == k->kept_nv && sc_env_entries(e) == k->kept_entries &&
+         !memcmp(nnz, e->M_rownnz, (size_t)e->nv * sizeof *nnz) && !memcmp(nnz + e->nv, e->M_colind, (size_t)k->kept_entries * sizeof *nnz);
+}
+
+/* keep the pattern of the pack's first environment, unless it is kept already; k->same: the lists that follow from it too */
+static int compare_patterns(builder *b, sc_packer *k) {
+  const sc_env *first = lane_env(b, 0);
+  int kept = has_pattern(k, first), all = sc_env_entries(first) > 0;
+  if (!kept) {
+    size_t nv = (size_t)first->nv, n = (size_t)sc_env_entries(first);
+    int *nnz = sc_buffer_get(&k->pattern, (nv + n + 1) * sizeof *nnz);
+    k->kept_entries = 0;
+    if (!nnz) return 0;
+    memcpy(nnz, first->M_rownnz, nv * sizeof *nnz);
+    memcpy(nnz + nv, first->M_colind, n * sizeof *nnz);
+    k->kept_nv = first->nv, k->kept_entries = (int)n;
+  }
+  for (int l = 1; l < b->lanes; l++)
+    if (lane_env(b, l)) all = all && has_pattern(k, lane_env(b, l));
+  k->same = all && kept && k->place.data != NULL;
+  b->uniform = all;
   return 1;
 }
 
@@ -131,17 +162,23 @@ static void fill_in(word *cols, int nb, int words) {
   }
 }
 
-static void find_patterns(builder *b) {
+/* entry (i, j), j <= i, of M is (nv-1-j, nv-1-i) in reverse order */
+static void find_inertia(builder *b) {
   int nb = b->nb, words = b->words;
   for (int i = 0; i < nb; i++) add(b->mcols + (size_t)i * (size_t)words, i);
-  for (int l = 0; l < b->lanes; l++) {
+  for (int l = 0; l < (b->uniform ? 1 : b->lanes); l++) {
     const sc_env *e = lane_env(b, l);
-    if (!e) continue;
-    for (int i = 0; i < e->nv; i++) /* entry (i, j), j <= i, is (nv-1-j, nv-1-i) in reverse order */
+    for (int i = 0; e && i < e->nv; i++)
       for (int k = 0; k < e->M_rownnz[i]; k++)
         add(b->mcols + (size_t)((e->nv - 1 - i) / 4) * (size_t)words, (e->nv - 1 - e->M_colind[e->M_rowadr[i] + k]) / 4);
-    lane_rows(b, l, e);
   }
+  fill_in(b->mcols, nb, words);
+}
+
+static void find_rows(builder *b) {
+  int nb = b->nb, words = b->words;
+  for (int l = 0; l < b->lanes; l++)
+    if (lane_env(b, l)) lane_rows(b, l, lane_env(b, l));
   memcpy(b->hcols, b->mcols, (size_t)nb * (size_t)words * sizeof(word));
   for (int l = 0; l < b->lanes; l++)
     for (int r = 0; lane_env(b, l) && r < b->nefc; r++) {
@@ -149,7 +186,6 @@ static void find_patterns(builder *b) {
       join_from(b->rowsets + (size_t)r * (size_t)words, set, words, 0);
       EACH_MEMBER(j, set, words, 0) join_from(b->hcols + (size_t)j * (size_t)words, set, words, j);
     }
-  fill_in(b->mcols, nb, words);
   fill_in(b->hcols, nb, words);
 }
 
@@ -181,7 +217,7 @@ static size_t reserve(writer *w, size_t n) {
 static int32_t *ints(const writer *w, size_t at) { return (int32_t *)w->buffer->data + at; }
 
 /* offsets of a matrix's lists in the writer */
-typedef struct { size_t adr, row, rowadr, rowtile, rowcol, pairadr, pair; int ntile; } tile_lists;
+typedef struct sc_tile_lists { size_t adr, row, rowadr, rowtile, rowcol, pairadr, pair, end; int ntile; } tile_lists;
 
 /* turn counts in c[1 .. n] into offsets: c[0] = 0, c[i] = sum of the first i */
 static void accumulate(int32_t *c, int n) {
@@ -273,50 +309,105 @@ static void list_blocks(writer *w, const builder *b, row_lists *t) {
   for (int r = 0, at = 0; r < b->nefc; r++) EACH_MEMBER(c, b->rowsets + (size_t)r * (size_t)b->words, b->words, 0) jcol[at++] = c;
 }
 
-/* whether some lane's row r has both blocks */
-static int together(const builder *b, int r, int i, int j) {
+/* mates[x]: the blocks that stand together with block jcol[first + x] in row r of some lane. A pair that no lane has adds
+ * nothing, though the union of the lanes' rows has both */
+static void find_mates(const builder *b, int r, const int32_t *jcol, int n, word *mates) {
+  int words = b->words;
+  memset(mates, 0, (size_t)n * (size_t)words * sizeof *mates);
   for (int l = 0; l < b->lanes; l++) {
-    const word *set = b->lanesets + ((size_t)l * (size_t)b->nefc + (size_t)r) * (size_t)b->words;
-    if (has(set, i) && has(set, j)) return 1;
+    const word *set = b->lanesets + ((size_t)l * (size_t)b->nefc + (size_t)r) * (size_t)words;
+    for (int x = 0; x < n; x++)
+      if (has(set, jcol[x])) join_from(mates + (size_t)x * (size_t)words, set, words, 0);
   }
-  return 0;
+}
+
+/* tile and term, in the order in which they are found: rows ascend */
+typedef struct { int32_t tile, term[3]; } found_term;
+
+/* all terms in packer->found, their numbers per tile in count[tile + 1], those of scalar rows in scalar[tile]; -1: no memory */
+static int find_terms(const builder *b, sc_packer *k, const writer *w, const row_lists *t, const int32_t *index, int32_t *count, int32_t *scalar) {
+  const int32_t *jadr = ints(w, t->jadr), *jcol = ints(w, t->jcol);
+  size_t most = 0;
+  int n = 0;
+  for (int r = 0; r < b->nefc; r++) {
+    size_t blocks = (size_t)(jadr[r + 1] - jadr[r]);
+    most += blocks * (blocks + 1) / 2;
+  }
+  found_term *found = sc_buffer_get(&k->found, most * sizeof *found + 8);
+  word *mates = sc_buffer_get(&k->mates, (size_t)b->nb * (size_t)b->words * sizeof *mates + 8);
+  if (!found || !mates) return -1;
+  for (int r = 0; r < b->nefc; r++) {
+    int first = jadr[r], blocks = jadr[r + 1] - first;
+    find_mates(b, r, jcol + first, blocks, mates);
+    for (int y = 0; y < blocks; y++)
+      for (int x = y; x < blocks; x++) {
+        if (!has(mates + (size_t)x * (size_t)b->words, jcol[first + y])) continue;
+        int tile = index[(size_t)jcol[first + x] * (size_t)b->nb + (size_t)jcol[first + y]];
+        count[tile + 1]++;
+        if (r < b->slot->pack.conerow) scalar[tile]++;
+        found[n++] = (found_term){tile, {r, first + x, first + y}};
+      }
+  }
+  return n;
 }
 
 /* rows that add to each tile of H, in ascending order */
-static void list_terms(writer *w, const builder *b, const int32_t *index, int ntile, row_lists *t) {
+static void list_terms(writer *w, const builder *b, sc_packer *k, const int32_t *index, int ntile, row_lists *t) {
   t->termadr = reserve(w, (size_t)ntile + 1);
   t->termcone = reserve(w, (size_t)ntile);
   if (w->failed) return;
-  int32_t *count = ints(w, t->termadr);
-  memset(count, 0, ((size_t)ntile + 1) * sizeof *count);
-  for (int pass = 0; pass < 2; pass++) {
-    const int32_t *jadr = ints(w, t->jadr), *jcol = ints(w, t->jcol);
-    int32_t *cone = ints(w, t->termcone);
-    for (int r = 0; r < b->nefc; r++) {
-      if (pass && r == b->slot->pack.conerow) memcpy(cone, count, (size_t)ntile * sizeof *cone);
-      for (int y = jadr[r]; y < jadr[r + 1]; y++)
-        for (int x = y; x < jadr[r + 1]; x++) {
-          if (!together(b, r, jcol[x], jcol[y])) continue;
-          int tile = index[(size_t)jcol[x] * (size_t)b->nb + (size_t)jcol[y]];
-          if (pass == 0) {
-            count[tile + 1]++;
-          } else {
-            int32_t *term = ints(w, t->term) + 3 * (size_t)count[tile]++;
-            term[0] = r, term[1] = x, term[2] = y;
-          }
-        }
+  int32_t *adr = ints(w, t->termadr), *cone = ints(w, t->termcone);
+  memset(adr, 0, ((size_t)ntile + 1) * sizeof *adr);
+  memset(cone, 0, (size_t)ntile * sizeof *cone);
+  int n = find_terms(b, k, w, t, index, adr, cone);
+  t->term = n < 0 ? 0 : reserve(w, 3 * (size_t)n);
+  w->failed |= n < 0;
+  if (w->failed) return;
+  adr = ints(w, t->termadr), cone = ints(w, t->termcone);
+  accumulate(adr, ntile);
+  for (int i = 0; i < ntile; i++) cone[i] += adr[i];
+  const found_term *found = k->found.data;
+  int32_t *term = ints(w, t->term);
+  for (int i = 0; i < n; i++) memcpy(term + 3 * (size_t)adr[found[i].tile]++, found[i].term, sizeof found[i].term);
+  for (int i = ntile; i > 0; i--) adr[i] = adr[i - 1];
+  adr[0] = 0;
+}
+
+/* ------------------------------------------------------------------ M */
+
+/* where each entry of the kept pattern goes: element of the tiles, and of its mirror image in a diagonal tile, or -1 */
+static int place_entries(sc_packer *k, int nb) {
+  int32_t *place = sc_buffer_get(&k->place, 2 * (size_t)k->kept_entries * sizeof *place + 8);
+  const int32_t *index = k->mindex.data;
+  const int *nnz = k->pattern.data, *col = nnz + k->kept_nv;
+  if (!place) return 0;
+  for (int i = 0, e = 0; i < k->kept_nv; i++)
+    for (int n = nnz[i]; n--; e++) {
+      int row = k->kept_nv - 1 - col[e], column = k->kept_nv - 1 - i, tile = 16 * index[(size_t)(row / 4) * (size_t)nb + (size_t)(column / 4)];
+      place[2 * e] = tile + 4 * (row % 4) + column % 4;
+      place[2 * e + 1] = row / 4 == column / 4 ? tile + 4 * (column % 4) + row % 4 : -1;
     }
-    if (pass) {
-      if (b->slot->pack.conerow == b->nefc) memcpy(cone, count, (size_t)ntile * sizeof *cone);
-      break;
-    }
-    accumulate(count, ntile);
-    t->term = reserve(w, 3 * (size_t)count[ntile]);
-    if (w->failed) return;
-    count = ints(w, t->termadr);
+  return 1;
+}
+
+/* the lists of M, made unless those of the pack before serve */
+static int list_inertia(writer *w, builder *b, sc_packer *k) {
+  if (k->same) {
+    w->used = k->lists->end;
+    return 1;
   }
-  for (int i = ntile; i > 0; i--) count[i] = count[i - 1];
-  count[0] = 0;
+  size_t nb = (size_t)b->nb;
+  int32_t *index = sc_buffer_get(&k->mindex, nb * nb * sizeof *index + 8);
+  if (!k->lists) k->lists = malloc(sizeof *k->lists);
+  if (!index || !k->lists) return 0;
+  memset(k->lists, 0, sizeof *k->lists);
+  find_inertia(b);
+  list_tiles(w, b, b->mcols, index, k->lists);
+  if (!w->failed) list_pairs(w, b, index, k->lists);
+  k->lists->end = w->used;
+  k->same = b->uniform && place_entries(k, b->nb);
+  if (!k->same) k->kept_entries = 0; /* what is here now belongs to several patterns */
+  return !w->failed;
 }
 
 /* ------------------------------------------------------------------ the slot */
@@ -364,10 +455,9 @@ static int place(sc_slot *slot, const writer *w, const tile_lists *m, const tile
   return 1;
 }
 
-static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, const tile_lists *m, const tile_lists *h, row_lists *r) {
+static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, const tile_lists *h, row_lists *r) {
   r->mtile = reserve(w, (size_t)h->ntile);
   if (w->failed) return;
-  (void)m;
   int32_t *mtile = ints(w, r->mtile), *adr = ints(w, h->adr), *row = ints(w, h->row);
   for (int j = 0; j < b->nb; j++)
     for (int e = adr[j]; e < adr[j + 1]; e++)
@@ -377,20 +467,21 @@ static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, cons
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer) {
   builder b = {.slot = slot, .batch = batch, .lanes = slot->parts * slot->lanes};
   count_kinds(&b);
-  if (!get_memory(&b, packer)) return 0;
-  find_patterns(&b);
-  int32_t *mindex = sc_buffer_get(&packer->index, 2 * (size_t)b.nb * (size_t)b.nb * sizeof *mindex + 8);
-  if (!mindex) return 0;
-  int32_t *hindex = mindex + (size_t)b.nb * (size_t)b.nb;
+  if (!compare_patterns(&b, packer) || !get_memory(&b, packer)) return 0;
+  size_t nb = (size_t)b.nb;
+  int32_t *index = sc_buffer_get(&packer->hindex, nb * nb * sizeof *index + 8);
   writer w = {.buffer = &packer->ints};
-  tile_lists m = {0}, h = {0};
+  tile_lists h = {0};
   row_lists r = {0};
-  list_tiles(&w, &b, b.mcols, mindex, &m);
-  if (!w.failed) list_tiles(&w, &b, b.hcols, hindex, &h);
-  if (!w.failed) list_pairs(&w, &b, mindex, &m);
-  if (!w.failed) list_pairs(&w, &b, hindex, &h);
-  if (!w.failed) list_mtiles(&w, &b, mindex, &m, &h, &r);
+  if (!index || !list_inertia(&w, &b, packer)) {
+    packer->kept_entries = 0;
+    return 0;
+  }
+  find_rows(&b);
+  list_tiles(&w, &b, b.hcols, index, &h);
+  if (!w.failed) list_pairs(&w, &b, index, &h);
+  if (!w.failed) list_mtiles(&w, &b, packer->mindex.data, &h, &r);
   if (!w.failed) list_blocks(&w, &b, &r);
-  if (!w.failed) list_terms(&w, &b, hindex, h.ntile, &r);
-  return !w.failed && place(slot, &w, &m, &h, &r, f32);
+  if (!w.failed) list_terms(&w, &b, packer, index, h.ntile, &r);
+  return !w.failed && place(slot, &w, packer->lists, &h, &r, f32);
 }
