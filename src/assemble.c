@@ -214,8 +214,8 @@ void sc_assembly_close(sc_assembly *a, const assembly_new *b, int contact) {
     for (int k = a->nJ; k < end && !keep; k++) keep = a->J[k] != 0;
     if (!keep) return;
   }
-  if (a->nblock) a->unsorted |= goes_behind(&a->block[a->nblock - 1], b->group, b->id);
-  a->block[a->nblock++] = (assembly_block){b->group, b->id, a->nefc, b->rows, contact};
+  if (a->nblock) a->unsorted |= goes_behind(&a->block[a->nblock - 1], (int)b->group, b->id);
+  a->block[a->nblock++] = (assembly_block){(int)b->group, b->id, a->nefc, b->rows, contact};
   a->nefc += b->rows;
   a->nJ = end;
 }

@@ -128,7 +128,7 @@ static int relative(sc_assembly *a, const body_view *first, const body_view *sec
     int in1 = i < first->n && (j >= second->n || first->dof[i] <= second->dof[j]);
     int in2 = j < second->n && (i >= first->n || second->dof[j] <= first->dof[i]);
     int dof = in1 ? first->dof[i] : second->dof[j];
-    double m[6], *out = a->rel + n;
+    double m[6] = {0}, *out = a->rel + n;
     if (in1 && in2 && skip) {
       i++, j++;
       continue;
