@@ -29,18 +29,57 @@ static void zones(const sc_pack *p, const real *x, real *zone) {
 
 static void store_lanes(double *out, real v) { EACH(l, SC_LANES) out[l] = lane_get(v, l); }
 
-/* e of the floor, left in w->v; |a| and the row weights use the trial arrays */
-static void rounding_error(const sc_pack *p, sc_work *w) {
+/* e of the floor, left in w->v; |a| and the row weights use the trial arrays. Returns the lanes whose forces rounding of a
+ * alone moves by more than force_noise: stiff rows, f = -D x */
+static mask rounding_error(const sc_pack *p, sc_work *w) {
   const real *tau = NUM(p, tau), *D = NUM(p, D);
-  real *e = w->v, *Ma = w->Ma1, *y = w->x1, *f = w->f;
+  real *e = w->v, *Ma = w->Ma1, *y = w->x1, *f = w->f, noise = splat(0), size = splat(0);
   mul_sym(&p->m, NUM(p, M), w->a, Ma, 1);
   mul_jac(p, w->a, NUM(p, aref), y, 1);
-  EACH(r, p->nefc) y[r] = absolute(f[r]) + D[r] * y[r], w->used[r] = 1;
+  EACH(r, p->nefc) {
+    y[r] *= D[r];
+    noise = larger(noise, sel(differ(f[r], splat(0)), y[r], splat(0)));
+    size = larger(size, absolute(f[r]));
+    y[r] += absolute(f[r]);
+    w->used[r] = 1;
+  }
   EACH(i, p->nv4) Ma[i] += absolute(tau[i]);
   SYNC;
   mul_jac_t(p, Ma, 1, y, w->used, e, 1);
   EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
   SYNC;
+  return lt(splat(w->task.force_noise) * size, splat(w->task.rounding) * noise);
+}
+
+/* f -= K J v for an elliptic contact */
+FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const real *x, const real *Jv, real *f) {
+  real K[21];
+  cone_curvature(d, coef, NUM(p, D) + row, x + row, cone_find(d, coef, x + row), K);
+  for (int i = 0; i < d; i++)
+    for (int j = 0; j < d; j++) f[row + i] -= K[i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * Jv[row + j];
+}
+
+/* Forces of stiff rows, more exactly than a rounded acceleration can give them: those of the point a + v that a Newton step
+ * from a would reach, f(x + J v) = f - K J v. v is too small to be added to a, but not too small to be multiplied by K. */
+static void refine_forces(const sc_pack *p, sc_work *w, mask lanes) {
+  const real *tau = NUM(p, tau), *eta = NUM(p, eta);
+  real *v = w->v, *Ma = w->Ma, *Jf = w->g1, *Jv = w->Jv, *f = w->f, *k = w->k1;
+  row_notes notes = evaluate_rows(p, w->x, NULL, NULL, w->f1, k, w->used);
+  factor_hessian(p, w, w->x, k, any(notes.slides));
+  EACH(i, p->nv4) v[i] = tau[i] + Jf[i] - Ma[i];
+  SYNC;
+  solve_lower(&p->h, w->H, v);
+  solve_upper(&p->h, w->H, v);
+  EACH(i, p->nv4) v[i] = sel(lanes, v[i], splat(0));
+  SYNC;
+  mul_jac(p, v, NULL, Jv, 0);
+  EACH(r, p->conerow) f[r] -= k[r] * Jv[r];
+  EACH(i, p->nf) f[p->ne + i] = smaller(larger(f[p->ne + i], -eta[i]), eta[i]);
+  EACH(i, p->nu) f[p->ne + p->nf + i] = larger(f[p->ne + p->nf + i], splat(0));
+  CONES(p, refine_cone(p, d, row, coef, w->x, Jv, f));
+  EACH(r, p->nefc) w->used[r] = 1;
+  SYNC;
+  mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
 }
 
 static void certify(const sc_pack *p, sc_work *w) {
@@ -62,8 +101,9 @@ static void certify(const sc_pack *p, sc_work *w) {
   store_lanes(w->gap, gap);
   store_lanes(w->bound, root(splat(2) * gap) / root(size));
   store_lanes(w->objective, splat(0.5) * inertia + cost_rows(p, w->x));
-  rounding_error(p, w);
+  mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
   store_lanes(w->floor, half_inverse_norm(p, w->v));
+  if (any(noisy)) refine_forces(p, w, noisy);
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */

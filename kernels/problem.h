@@ -69,6 +69,7 @@ typedef struct sc_task {
   double tolerance, ls_tolerance;
   int iterations, ls_iterations, warmstart;
   double rounding;          /* 2^-24 or 2^-53: of the iteration, for the certificate's floor */
+  double force_noise;       /* forces that rounding of the answer moves by more than this, relative to the largest, are refined */
 } sc_task;
 
 /* A worker's scratch memory; element counts in brackets. Used by one kernel at a time. */

@@ -25,7 +25,7 @@ FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int ab
   SYNC;
 }
 
-/* y = J x - sub;  absolute: |J| |x| + |sub| */
+/* y = J x - sub, sub NULL: 0;  absolute: |J| |x| + |sub| */
 FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int absolute_value) {
   const real *J = NUM(p, J);
   EACH(r, p->nefc) {
@@ -35,7 +35,8 @@ FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int a
       for (int c = 0; c < 4; c++) s[c] += ENTRY(j[c]) * ENTRY(xj[c]);
     }
     real sum = (s[0] + s[1]) + (s[2] + s[3]);
-    y[r] = absolute_value ? sum + absolute(sub[r]) : sum - sub[r];
+    real less = sub ? sub[r] : splat(0);
+    y[r] = absolute_value ? sum + absolute(less) : sum - less;
   }
   SYNC;
 #undef ENTRY

@@ -2,7 +2,10 @@
  * the formulas stand here a second time on purpose (specification, solvers 1 and 12). */
 #include "check.h"
 
+#include "batch.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,12 +112,24 @@ static int all_finite(const wide *x, size_t n) {
   return 1;
 }
 
+/* sizes, pointers, types and blocks, by the rules of sc_batch_set */
+static int check_structure(const sc_problem *p, const char *call) {
+  static const char theirs[] = "sc_batch_set: environment 0: ";
+  char why[400];
+  int code = sc_problem_check(p, 0);
+  if (!code) return SC_OK;
+  snprintf(why, sizeof why, "%s", sc_error_text() + strlen(theirs));
+  return sc_error_set(code, "%s: %s", call, why);
+}
+
 int check_load(check_data *d, const sc_problem *p, const char *call) {
   if (!p) return sc_error_set(SC_ERROR_ARGUMENT, "%s: problem is NULL", call);
   if (p->size != sizeof *p) return sc_error_set(SC_ERROR_ARGUMENT, "%s: problem.size is %zu, not %zu", call, p->size, sizeof *p);
   if (p->nefc && !p->efc_D) return sc_error_set(SC_ERROR_ARGUMENT, "%s: efc_D is NULL: the problem is not in the ready form", call);
   if (p->nv && !p->qfrc_smooth && !p->qacc_smooth)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: qfrc_smooth and qacc_smooth are NULL: one must be given", call);
+  int code = check_structure(p, call);
+  if (code) return code;
   if (!get_memory(d, p->nv, p->nefc)) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for nv %d, nefc %d", call, p->nv, p->nefc);
   load_inertia(d, p);
   load_jacobian(d, p);

@@ -42,6 +42,8 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
   out->R = law_regularisation(out->d, in->diagA);
   out->D = 1 / out->R;
   out->aref = law_aref(out->K, out->B, out->d, pos, in->vel, in->curvature);
+  if (!isfinite(out->R) || !isfinite(out->D) || !isfinite(out->aref))
+    return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: R is %g, D %g and aref %g: the parameters overflow", out->R, out->D, out->aref);
   return SC_OK;
 }
 
@@ -176,8 +178,9 @@ int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index) {
     e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
     e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], p->efc_curvature ? p->efc_curvature[i] : 0);
     if (p->efc_adhesion) e->aref[i] += e->R[i] * p->efc_adhesion[i];
-    if (!isfinite(e->D[i]) || !isfinite(e->aref[i]))
-      return sc_error_set(SC_ERROR_VALUE, "sc_batch_set: environment %d: row %zu: D is %g and aref %g: its parameters overflow", index, i, e->D[i], e->aref[i]);
+    if (!isfinite(e->R[i]) || !isfinite(e->D[i]) || !isfinite(e->aref[i]))
+      return sc_error_set(SC_ERROR_VALUE, "sc_batch_set: environment %d: row %zu: R is %g, D %g and aref %g: its parameters overflow", index, i, e->R[i],
+                          e->D[i], e->aref[i]);
   }
   return SC_OK;
 }

@@ -17,6 +17,10 @@ typedef struct {
   sc_phases phases;
 } worker;
 
+/* relative to the largest force; below it forces are as good as qacc gives them */
+#define FORCE_NOISE_F64 1e-10
+#define FORCE_NOISE_F32 2e-5
+
 /* Every array of the results: name, type, entries. n, m: dofs and rows of all environments; N: environments. */
 #define SC_RESULT_FIELDS(F)                                                                                                 \
   F(qacc, double, s.n)                                                                                                      \
@@ -183,7 +187,7 @@ static int resize_workers(sc_solver *s, work_sizes sizes) {
   int f32 = s->options.precision == SC_F32;
   size_t wide = (size_t)s->lanes * sizeof(double), narrow = (size_t)(s->lanes * s->parts) * sizeof(float);
   sc_task task = {s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
-                  f32 ? 0x1p-24 : 0x1p-53};
+                  f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
   for (int i = 0; i < sc_context_threads(s->context); i++) {
     worker *w = &s->workers[i];
     size_t judge = place_work(&w->judge, NULL, sizes, wide), iterate = f32 ? place_work(&w->iterate, NULL, sizes, narrow) : 0;
@@ -308,7 +312,7 @@ int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
 /* the definition of the verdict */
 static int verdict(const sc_solver *s, const sc_work *w, int l, double scale, int end) {
   double gap = scale * w->gap[l], floor = scale * w->floor[l];
-  if (!isfinite(w->gap[l]) || !isfinite(w->objective[l])) return SC_NOT_FINITE;
+  if (!isfinite(w->gap[l]) || !isfinite(w->floor[l]) || !isfinite(w->objective[l])) return SC_NOT_FINITE;
   if (gap <= s->options.tolerance || (gap <= floor && w->bound[l] <= 1e-2)) return SC_SOLVED;
   return end == SC_END_LIMIT ? SC_ITERATION_LIMIT : end == SC_END_STALLED ? SC_STALLED : SC_INACCURATE;
 }
@@ -393,7 +397,7 @@ static unsigned judge_part(sc_solver *s, worker *w, const sc_slot *slot, int k, 
 static void retry_part(sc_solver *s, worker *w, const sc_slot *slot, int k, const sc_pack *part, unsigned unsolved) {
   int32_t end[SC_MAX_LANES];
   double t = now();
-  w->judge.task.rounding = 0x1p-53;
+  w->judge.task.rounding = 0x1p-53, w->judge.task.force_noise = FORCE_NOISE_F64;
   s->judge->newton(part, &w->judge);
   memcpy(end, w->judge.end, sizeof end);
   for (int l = 0; l < s->lanes; l++)
@@ -404,7 +408,7 @@ static void retry_part(sc_solver *s, worker *w, const sc_slot *slot, int k, cons
     }
   w->phases.solve += now() - t;
   judge_part(s, w, slot, k, part, end);
-  w->judge.task.rounding = 0x1p-24;
+  w->judge.task.rounding = 0x1p-24, w->judge.task.force_noise = FORCE_NOISE_F32;
 }
 
 static void run_pack(void *arg, int i, int who) {

@@ -13,8 +13,14 @@
 
 /* ------------------------------------------------------------------ HDF5's errors */
 
+/* the system's reason where there is one: HDF5 hides it behind times, names and addresses */
 static herr_t keep_first(unsigned n, const H5E_error2_t *e, void *text) {
-  if (n == 0 && e->desc) snprintf(text, 160, ": %.150s", e->desc);
+  static const char mark[] = "error message = '";
+  const char *reason = e->desc ? strstr(e->desc, mark) : NULL;
+  if (n == 0 && reason)
+    snprintf(text, 160, ": %.*s", (int)strcspn(reason + strlen(mark), "'"), reason + strlen(mark));
+  else if (n == 0 && e->desc)
+    snprintf(text, 160, ": %.150s", e->desc);
   return 0;
 }
 
@@ -26,8 +32,12 @@ static int h5_error(const char *call, const char *path, const char *what) {
   return sc_error_set(SC_ERROR_FILE, "%s: %s: %s%s", call, path, what, why);
 }
 
-/* HDF5 prints its error stack unless told otherwise. */
-static void be_silent(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+/* HDF5 prints its error stack unless told otherwise; and at the end of the process it closes once more a file whose close
+ * failed (on a full disk), and crashes. */
+static void be_silent(void) {
+  H5dont_atexit();
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
 
 /* ------------------------------------------------------------------ states in */
 
@@ -288,7 +298,7 @@ int sc_store_can_write(const char *path) {
   char folder[4096];
   size_t n = strlen(path);
   struct stat there;
-  if (!n || path[n - 1] == '/' || (!stat(path, &there) && S_ISDIR(there.st_mode)))
+  if (!n || path[n - 1] == '/' || (!stat(path, &there) && !S_ISREG(there.st_mode)))
     return sc_error_set(SC_ERROR_FILE, "%s: \"%s\" is not the name of a file", writing, path);
   if (n >= sizeof folder) return sc_error_set(SC_ERROR_FILE, "%s: %.60s...: the path is too long", writing, path);
   memcpy(folder, path, n + 1);
