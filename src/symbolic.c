@@ -119,10 +119,10 @@ static int has_pattern(const sc_packer *k, const sc_env *e) {
 static int compare_patterns(builder *b, sc_packer *k) {
   const sc_env *first = lane_env(b, 0);
   int kept = has_pattern(k, first), all = sc_env_entries(first) > 0;
-  if (!kept) {
+  if (!kept) k->kept_entries = 0;
+  if (!kept && all) {
     size_t nv = (size_t)first->nv, n = (size_t)sc_env_entries(first);
     int *nnz = sc_buffer_get(&k->pattern, (nv + n + 1) * sizeof *nnz);
-    k->kept_entries = 0;
     if (!nnz) return 0;
     memcpy(nnz, first->M_rownnz, nv * sizeof *nnz);
     memcpy(nnz + nv, first->M_colind, n * sizeof *nnz);
