@@ -1,0 +1,118 @@
+/* How long rows take: softcon's assembly, sc_batch_set and packing beside MuJoCo's mj_makeConstraint and
+ * mj_referenceConstraint, on the same states, one core, in one run.
+ *
+ *     bench_rows MODEL.xml STATES.h5 [pyramidal|elliptic]
+ *
+ * Prints microseconds per environment, least of seven passes, and the ratio of the sums. */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "mujoco_rows.h"
+#include "store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PASSES 7
+
+typedef struct { double mujoco, assemble, set, pack; } times;
+
+typedef struct {
+  mjModel *model;
+  mjData *data;
+  sc_context *context;
+  sc_assembly *assembly;
+  sc_batch *batch;
+  sc_solver *solver;
+  double *states;
+  int n, sig;
+  size_t nstate;
+} bench;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void check(int code) {
+  if (!code) return;
+  fprintf(stderr, "%s\n", sc_error_text());
+  exit(3);
+}
+
+/* one state: MuJoCo's rows, then softcon's, from the same positions and velocities */
+static void run_state(bench *b, int i, times *t) {
+  mjModel *m = b->model;
+  mjData *d = b->data;
+  sc_problem p;
+  mj_setState(m, d, b->states + (size_t)i * b->nstate, b->sig);
+  mj_fwdPosition(m, d);
+  mj_fwdVelocity(m, d);
+  double start = now();
+  mj_makeConstraint(m, d);
+  mj_referenceConstraint(m, d);
+  t->mujoco += now() - start;
+  sc_mujoco_position(m, d);
+  mj_fwdVelocity(m, d);
+  mj_fwdActuation(m, d);
+  mj_fwdAcceleration(m, d);
+  start = now();
+  check(sc_mujoco_assemble(m, d, b->assembly, &p));
+  double middle = now();
+  p.M = d->M, p.M_rownnz = m->M_rownnz, p.M_rowadr = m->M_rowadr, p.M_colind = m->M_colind;
+  p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = d->qacc_smooth, p.qacc_warmstart = d->qacc_warmstart;
+  check(sc_batch_set(b->batch, i, &p));
+  t->assemble += middle - start, t->set += now() - middle;
+}
+
+static void open_bench(bench *b, char **argv, int elliptic) {
+  char error[500];
+  sc_context_options o;
+  sc_context_options_init(&o);
+  o.threads = 1;
+  b->model = mj_loadXML(argv[1], NULL, error, sizeof error);
+  if (!b->model) {
+    fprintf(stderr, "%s: %s\n", argv[1], error);
+    exit(3);
+  }
+  b->model->opt.cone = elliptic ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
+  b->model->opt.disableflags |= mjDSBL_ISLAND;
+  b->data = mj_makeData(b->model);
+  check(sc_store_states_read(argv[2], &b->states, &b->n, &b->nstate, &b->sig));
+  check(sc_context_create(&o, &b->context));
+  check(sc_assembly_create(&b->assembly));
+  check(sc_batch_create(b->context, b->n, &b->batch));
+  check(sc_solver_create(b->context, NULL, &b->solver));
+}
+
+int main(int argc, char **argv) {
+  bench b;
+  times least = {INFINITY, INFINITY, INFINITY, INFINITY};
+  if (argc < 3 || argc > 4) {
+    fprintf(stderr, "usage: %s MODEL.xml STATES.h5 [pyramidal|elliptic]\n", argv[0]);
+    return 2;
+  }
+  open_bench(&b, argv, argc == 4 && !strcmp(argv[3], "elliptic"));
+  for (int pass = 0; pass < PASSES; pass++) {
+    times t = {0, 0, 0, 0};
+    for (int i = 0; i < b.n; i++) run_state(&b, i, &t);
+    double start = now();
+    check(sc_solver_pack(b.solver, b.batch));
+    t.pack = now() - start;
+    least.mujoco = fmin(least.mujoco, t.mujoco), least.assemble = fmin(least.assemble, t.assemble);
+    least.set = fmin(least.set, t.set), least.pack = fmin(least.pack, t.pack);
+  }
+  double us = 1e6 / b.n, own = least.assemble + least.set + least.pack;
+  printf("%d environments: MuJoCo %.2f; assemble %.2f, set %.2f, pack %.2f: together %.2f us/env, ratio %.2f, of the assembly alone %.2f\n", b.n,
+         least.mujoco * us, least.assemble * us, least.set * us, least.pack * us, own * us, own / least.mujoco, least.assemble / least.mujoco);
+  sc_solver_destroy(b.solver);
+  sc_batch_destroy(b.batch);
+  sc_assembly_destroy(b.assembly);
+  sc_context_destroy(b.context);
+  mj_deleteData(b.data);
+  mj_deleteModel(b.model);
+  free(b.states);
+  return 0;
+}
