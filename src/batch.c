@@ -111,7 +111,15 @@ static void copy_rows(sc_env *e, const sc_problem *p) {
     e->dim[i] = p->contact_dim[i];
     for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(1e-5, p->contact_friction[5 * i + k]); /* mjMINMU */
   }
-  if (!p->efc_D) return;
+  if (!p->efc_D) { /* rows.c makes the rest, if the numbers are valid */
+    double *made[] = {e->D, e->R, e->aref, e->K, e->B, e->d, e->dp, e->diagA};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) copy(made[i], NULL, m);
+    copy(e->mu, NULL, c);
+    copy(e->pos, p->efc_pos, m);
+    copy(e->margin, p->efc_margin, m);
+    copy(e->vel, p->efc_vel, m);
+    return;
+  }
   copy(e->D, p->efc_D, m);
   copy(e->aref, p->efc_aref, m);
   copy(e->mu, p->contact_mu, c);

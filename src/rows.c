@@ -38,7 +38,8 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
     return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: timestep is %g, not finite and > 0", in->timestep);
   memset(out, 0, sizeof *out);
   double pos = in->pos - in->margin;
-  evaluate(in->solref, in->solimp, pos, in->timestep, in->refsafe, !sc_type_is_friction(in->type), out);
+  int friction = sc_type_is_friction(in->type); /* its impedance is that at 0 */
+  evaluate(in->solref, in->solimp, friction ? 0 : pos, in->timestep, in->refsafe, !friction, out);
   out->R = law_regularisation(out->d, in->diagA);
   out->D = 1 / out->R;
   out->aref = law_aref(out->K, out->B, out->d, pos, in->vel, in->curvature);
@@ -49,7 +50,7 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
 
 double sc_row_force(int type, double A, double R, double aref, double a0, double frictionloss) {
   double f = (aref - a0) / (A + R);
-  if (type == SC_EQUALITY) return f;
+  if (type == SC_EQUALITY || isnan(f)) return f;
   if (sc_type_is_friction(type)) return fmin(fmax(f, -frictionloss), frictionloss);
   return fmax(f, 0);
 }
@@ -160,14 +161,9 @@ static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int con
 
 int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index) {
   size_t m = (size_t)e->nefc;
-  for (size_t i = 0; i < m; i++) {
-    e->pos[i] = p->efc_pos[i];
-    e->margin[i] = p->efc_margin ? p->efc_margin[i] : 0;
-    e->vel[i] = p->efc_vel ? p->efc_vel[i] : 0;
-    if (p->efc_diagA) e->diagA[i] = p->efc_diagA[i];
-  }
   int code = m && !p->efc_diagA ? exact_diagonal(e, index) : SC_OK;
   if (code) return code;
+  if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
     n = block_rows(e, r, contact);
     evaluate_block(e, p, r, n, contact);

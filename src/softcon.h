@@ -246,7 +246,8 @@ SC_API int sc_batch_nenv(const sc_batch *batch);
 SC_API int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem);
 
 /* What the batch holds of an environment, in the ready form with sparse M and J; and the row parameters behind it.
- * Borrowed until the environment is set again. For a bad environment everything but nv, nefc is as handed over. */
+ * Borrowed until the environment is set again. Of a bad environment what was handed over is there, what would have been
+ * evaluated is 0. */
 typedef struct sc_rows {
   const double *K, *B, *d, *dp; /* nefc each; NULL for problems handed over in the ready form */
   const double *R;            /* nefc */

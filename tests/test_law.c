@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
-#define TOL_EXACT 1e-13     /* of numbers known to all digits */
 #define GRAVITY (-9.81)
 
 /* The base case of the tests: a sphere of 2 kg on three slides, 0.03 m within the margin of a plane, sinking. */
@@ -40,6 +39,8 @@ static const row_case row_cases[] = {
     {"mixed: equality", SC_EQUALITY, -0.04, 0, 0.3, 0.002, {0.8, 0.9, 0.1, 0.5, 2}, 1e-12,
      {3086.419753086419, 111.1111111111111, 0.832, -1.6, 0.10096153846153841, 1 / 0.10096153846153841, 69.38271604938268, 0}},
     {"mixed: dry friction", SC_FRICTION_DOF, 0, 0, 0.3, 0.002, {0.9, 0.95, 0.001, 0.5, 2}, 1e-12,
+     {0, 105.26315789473685, 0.9, 0, 0.05555555555555554, 18, -31.578947368421055, 0}},
+    {"dry friction anywhere", SC_FRICTION_TENDON, -0.04, 0.3, 0.3, 0.002, {0.9, 0.95, 0.001, 0.5, 2}, 1e-12,
      {0, 105.26315789473685, 0.9, 0, 0.05555555555555554, 18, -31.578947368421055, 0}},
     {"mixed: upper limit", SC_LIMIT_JOINT, -0.01, 0.02, -0.3, 0.002, {0.9, 0.95, 0.05, 0.5, 2}, 1e-12,
      {2770.083102493075, 105.26315789473685, 0.934, -1.6, 0.03533190578158461, 1 / 0.03533190578158461, 109.196675900277, 0}},
@@ -75,7 +76,7 @@ Test(law, curvature_is_subtracted_from_aref) {
   near_worst worst = {0};
   sc_row_input in = ball();
   in.curvature = 7.5;
-  near_relative(&worst, eval(&in).aref, 89.47368421052632 - 7.5, TOL_EXACT, "aref of the ball with curvature 7.5");
+  near_relative(&worst, eval(&in).aref, 89.47368421052632 - 7.5, NEAR_EXACT, "aref of the ball with curvature 7.5");
   near_report(&worst);
 }
 
@@ -87,7 +88,7 @@ Test(law, R_is_not_below_its_floor) {
     in.diagA = diagA[i];
     sc_row_output out = eval(&in);
     near_relative(&worst, out.R, 1e-15, 0, "diagA %g: R", diagA[i]);
-    near_relative(&worst, out.D, 1e15, TOL_EXACT, "diagA %g: D", diagA[i]);
+    near_relative(&worst, out.D, 1e15, NEAR_EXACT, "diagA %g: D", diagA[i]);
   }
   near_report(&worst);
 }
@@ -99,8 +100,8 @@ Test(law, only_dry_friction_has_no_spring) {
     in.type = type;
     sc_row_output out = eval(&in);
     int dry = type == SC_FRICTION_DOF || type == SC_FRICTION_TENDON;
-    near_relative(&worst, out.K, dry ? 0 : 2770.083102493075, TOL_EXACT, "type %d: K", type);
-    near_relative(&worst, out.B, 105.26315789473685, TOL_EXACT, "type %d: B", type);
+    near_relative(&worst, out.K, dry ? 0 : 2770.083102493075, NEAR_EXACT, "type %d: K", type);
+    near_relative(&worst, out.B, 105.26315789473685, NEAR_EXACT, "type %d: B", type);
   }
   near_report(&worst);
 }
@@ -143,8 +144,8 @@ Test(law, solref_gives_stiffness_and_damping) {
     in.timestep = c->timestep, in.refsafe = c->refsafe;
     memcpy(in.solref, c->solref, sizeof in.solref);
     sc_row_output out = eval(&in);
-    near_relative(&worst, out.K, c->K, TOL_EXACT, "solref (%g, %g), timestep %g, refsafe %d: K", c->solref[0], c->solref[1], c->timestep, c->refsafe);
-    near_relative(&worst, out.B, c->B, TOL_EXACT, "solref (%g, %g), timestep %g, refsafe %d: B", c->solref[0], c->solref[1], c->timestep, c->refsafe);
+    near_relative(&worst, out.K, c->K, NEAR_EXACT, "solref (%g, %g), timestep %g, refsafe %d: K", c->solref[0], c->solref[1], c->timestep, c->refsafe);
+    near_relative(&worst, out.B, c->B, NEAR_EXACT, "solref (%g, %g), timestep %g, refsafe %d: B", c->solref[0], c->solref[1], c->timestep, c->refsafe);
     cr_expect_eq(out.flags, c->flags, "solref (%g, %g), timestep %g, refsafe %d: flags are %#x, not %#x", c->solref[0], c->solref[1], c->timestep,
                  c->refsafe, out.flags, c->flags);
   }
@@ -193,8 +194,8 @@ Test(law, solimp_gives_impedance) {
     in.pos = c->r, in.margin = 0, in.solref[0] = 1;
     memcpy(in.solimp, c->solimp, sizeof in.solimp);
     sc_row_output out = eval(&in);
-    near_relative(&worst, out.d, c->d, TOL_EXACT, "%s: d", c->name);
-    near_relative(&worst, out.dp, c->dp, TOL_EXACT, "%s: dp", c->name);
+    near_relative(&worst, out.d, c->d, NEAR_EXACT, "%s: d", c->name);
+    near_relative(&worst, out.dp, c->dp, NEAR_EXACT, "%s: dp", c->name);
     cr_expect_eq(out.flags, c->flags, "%s: flags are %#x, not %#x", c->name, out.flags, c->flags);
   }
   near_report(&worst);
@@ -316,7 +317,7 @@ Test(law, force_is_cut_to_what_its_kind_allows) {
   near_worst worst = {0};
   for (size_t i = 0; i < COUNT(force_cases); i++) {
     const force_case *c = &force_cases[i];
-    near_relative(&worst, sc_row_force(c->type, 0.5, 0.25, c->aref, c->a0, c->frictionloss), c->want, TOL_EXACT, "%s: force", c->name);
+    near_relative(&worst, sc_row_force(c->type, 0.5, 0.25, c->aref, c->a0, c->frictionloss), c->want, NEAR_EXACT, "%s: force", c->name);
   }
   near_report(&worst);
 }
@@ -409,7 +410,7 @@ Test(law, an_inexact_diagonal_changes_the_weight) {
     in.type = SC_EQUALITY, in.diagA = cases[i].diagA, in.solimp[0] = in.solimp[1] = 0.9;
     sc_row_output out = eval(&in);
     double A = 1, a0 = -3, a = a0 + A * sc_row_force(in.type, A, out.R, out.aref, a0, 0);
-    near_relative(&worst, (a - a0) / (out.aref - a0), cases[i].want, TOL_EXACT, "diagA/A = %g: weight of aref", cases[i].diagA);
+    near_relative(&worst, (a - a0) / (out.aref - a0), cases[i].want, NEAR_EXACT, "diagA/A = %g: weight of aref", cases[i].diagA);
   }
   near_report(&worst);
 }
@@ -453,11 +454,21 @@ Test(law, a_violation_recovers_with_its_time_constant) {
 static const struct {
   const char *field;
   size_t at;
-  double worst_legal, least_illegal; /* where the field has a bound, else 0 */
+  double legal, illegal;    /* beside its bound; both 0: it has none */
 } row_numbers[] = {
-    {NUMBER(pos), 0, 0},       {NUMBER(margin), 0, 0},    {NUMBER(vel), 0, 0},       {NUMBER(timestep), 1e-300, 0}, {NUMBER(diagA), 0, -1e-300},
-    {NUMBER(curvature), 0, 0}, {ENTRY(solref, 0), 0, 0}, {ENTRY(solref, 1), 0, 0}, {ENTRY(solimp, 0), 0, 0},
-    {ENTRY(solimp, 1), 0, 0}, {ENTRY(solimp, 2), 0, -1e-300}, {ENTRY(solimp, 3), 0, 0}, {ENTRY(solimp, 4), 0, 0},
+    {NUMBER(pos), 0, 0},
+    {NUMBER(margin), 0, 0},
+    {NUMBER(vel), 0, 0},
+    {NUMBER(timestep), 1e-300, 0},
+    {NUMBER(diagA), 0, -1e-300},
+    {NUMBER(curvature), 0, 0},
+    {ENTRY(solref, 0), 0, 0},
+    {ENTRY(solref, 1), 0, 0},
+    {ENTRY(solimp, 0), 0, 0},
+    {ENTRY(solimp, 1), 0, 0},
+    {ENTRY(solimp, 2), 0, -1e-300},
+    {ENTRY(solimp, 3), 0, 0},
+    {ENTRY(solimp, 4), 0, 0},
 };
 
 /* sc_row_eval of the ball with one number changed must refuse it by name */
@@ -476,13 +487,25 @@ Test(law, numbers_that_are_not_valid_are_refused_by_name) {
   static const double values[] = {NAN, INFINITY, -INFINITY};
   for (size_t i = 0; i < COUNT(row_numbers); i++) {
     for (size_t k = 0; k < COUNT(values); k++) expect_refusal(row_numbers[i].field, row_numbers[i].at, values[k]);
-    if (row_numbers[i].worst_legal == row_numbers[i].least_illegal) continue;
-    expect_refusal(row_numbers[i].field, row_numbers[i].at, row_numbers[i].least_illegal);
+    if (row_numbers[i].legal == row_numbers[i].illegal) continue;
+    expect_refusal(row_numbers[i].field, row_numbers[i].at, row_numbers[i].illegal);
     expect_refusal(row_numbers[i].field, row_numbers[i].at, -1);
     sc_row_output out;
     sc_row_input in = ball();
-    memcpy((char *)&in + row_numbers[i].at, &row_numbers[i].worst_legal, sizeof(double));
-    cr_expect_eq(sc_row_eval(&in, &out), SC_OK, "%s = %g: %s", row_numbers[i].field, row_numbers[i].worst_legal, sc_error_text());
+    memcpy((char *)&in + row_numbers[i].at, &row_numbers[i].legal, sizeof(double));
+    cr_expect_eq(sc_row_eval(&in, &out), SC_OK, "%s = %g: %s", row_numbers[i].field, row_numbers[i].legal, sc_error_text());
+  }
+}
+
+Test(law, results_that_overflow_are_refused) {
+  static const struct { const char *says; double vel, diagA, solimp; } cases[] = {{"aref inf", -1e308, 1, 0.9}, {"R is inf", 0, 1e306, 1e-4}};
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    sc_row_output out;
+    sc_row_input in = ball();
+    in.vel = cases[i].vel, in.diagA = cases[i].diagA, in.solimp[0] = in.solimp[1] = cases[i].solimp;
+    int code = sc_row_eval(&in, &out);
+    cr_expect_eq(code, SC_ERROR_VALUE, "\"%s\": code %d", cases[i].says, code);
+    cr_expect(strstr(sc_error_text(), cases[i].says), "\"%s\" is not in \"%s\"", cases[i].says, sc_error_text());
   }
 }
 

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define NEAR_EXACT 1e-13    /* relative tolerance of numbers known to all digits */
+
 /* All zero at the start. */
 typedef struct {
   int seen;                 /* how many comparisons */
