@@ -157,8 +157,8 @@ static double velocity(const sc_assembly *a, const double *row, int n) {
 /* row r of the open block: n numbers over a->col */
 static void write_part(sc_assembly *a, int r, int n, const double *row) {
   int at = assembly_row(a, r);
-  memcpy(a->J + at, row, (size_t)n * sizeof *row);
-  memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
+  if (n) memcpy(a->J + at, row, (size_t)n * sizeof *row);
+  if (n) memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
   a->J_rownnz[a->nefc + r] = n;
   a->vel[a->nefc + r] = velocity(a, row, n);
 }
@@ -363,7 +363,7 @@ static void pyramid_rows(sc_assembly *a, const sc_contact *c, int n, const doubl
     const double *tangent = a->dir + (size_t)(k * a->o.nv);
     double mu = r % 2 ? -friction[k - 1] : friction[k - 1], *J = a->J + at;
     for (int j = 0; j < n; j++) J[j] = normal[j] + mu * tangent[j];
-    memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
+    if (n) memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
     if (r % 2 == 0) slide = velocity(a, tangent, n) + surface[k];
     a->J_rownnz[i] = n;
     a->vel[i] = along + mu * slide;
