@@ -21,5 +21,7 @@ configure_package_config_file(cmake/softconConfig.cmake.in softconConfig.cmake I
 write_basic_package_version_file(softconConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/softconConfig.cmake ${PROJECT_BINARY_DIR}/softconConfigVersion.cmake DESTINATION ${package_dir})
 
+# relative, so that the installed tree can be moved
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/softcon.pc.in softcon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/softcon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,4 +1,4 @@
-/* What the answer is worth, in double from the data as handed over (specification, solvers 12):
+/* What the answer is worth, in double from the data as handed over:
  *
  *   g = M a - tau - J'f(J a - aref),   gap = 1/2 g' M^-1 g >= P(a) - P*,  >= 1/2 |a - a*|_M^2
  *   floor = 1/2 e' M^-1 e,   e = 4 u (|M||a| + |tau| + |J|'(|f| + D (|J||a| + |aref|))),   u the rounding of the iteration
@@ -102,8 +102,11 @@ static void certify(const sc_pack *p, sc_work *w) {
   store_lanes(w->bound, root(splat(2) * gap) / root(size));
   store_lanes(w->objective, splat(0.5) * inertia + cost_rows(p, w->x));
   mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
-  store_lanes(w->floor, half_inverse_norm(p, w->v));
-  if (any(noisy)) refine_forces(p, w, noisy);
+  real floor = half_inverse_norm(p, w->v);
+  store_lanes(w->floor, floor);
+  /* only near the optimum is the step as small as that */
+  mask near = either(le(*NUM(p, scale) * gap, splat(w->task.tolerance)), le(gap, floor));
+  if (any(both(noisy, near))) refine_forces(p, w, both(noisy, near));
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */

@@ -5,7 +5,7 @@
  *   top     x_0 >= T             no force
  *   bottom  mu^2 x_0 + T <= 0    every row quadratic, f_j = -D_j x_j
  *   middle  otherwise            cost q/2 rho^2,  f_0 = -q rho,  f_j = q rho t_j  (on the cone: it slides)
- * This is MuJoCo's cost with the common factor mu cancelled (specification, solvers 1.2): no digit is lost to it.
+ * This is MuJoCo's cost with the common factor mu cancelled: no digit is lost to it.
  * Rows are adjusted so that D_j = D_0 c_j^2/mu^2, which makes the force continuous. */
 #ifndef SC_CONE_H
 #define SC_CONE_H

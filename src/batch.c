@@ -148,6 +148,29 @@ static int copy_in(sc_env *e, const sc_problem *p, int index) {
   return SC_OK;
 }
 
+/* whether a problem points into the environment's own memory, as sc_batch_get hands it out */
+static int points_into(const sc_env *e, const sc_problem *p) {
+  const void *all[] = {p->M, p->M_rownnz, p->M_rowadr, p->M_colind, p->qfrc_smooth, p->qacc_smooth, p->qacc_warmstart, p->efc_type, p->efc_id,
+                       p->efc_J, p->J_rownnz, p->J_rowadr, p->J_colind, p->efc_frictionloss, p->efc_pos, p->efc_margin, p->efc_vel,
+                       p->efc_solref, p->efc_solimp, p->efc_diagA, p->efc_curvature, p->efc_adhesion, p->efc_D, p->efc_aref, p->contact_dim,
+                       p->contact_friction, p->contact_solreffriction, p->contact_mu};
+  uintptr_t begin = (uintptr_t)e->block, end = begin + e->capacity;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if ((uintptr_t)all[i] >= begin && (uintptr_t)all[i] < end) return 1;
+  return 0;
+}
+
+/* copy a problem in; one that points into the environment goes to new memory first */
+static int replace(sc_env *e, const sc_problem *p, int index) {
+  if (!points_into(e, p)) return copy_in(e, p, index);
+  sc_env fresh = {0};
+  int code = copy_in(&fresh, p, index);
+  if (code) return code;
+  free(e->block);
+  *e = fresh;
+  return SC_OK;
+}
+
 int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: %s is NULL", batch ? "problem" : "batch");
   if (env < 0 || env >= batch->nenv)
@@ -156,14 +179,23 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   if (code) return code;
   sc_env *e = &batch->env[env];
   int values = sc_problem_values(problem, env);
-  if ((code = copy_in(e, problem, env))) return code;
-  e->bad = values != SC_OK;
-  if (e->evaluated && !e->bad) {
-    code = sc_rows_evaluate(e, problem, env);
-    e->bad = code == SC_ERROR_VALUE;
-    return code;
+  double *scratch = NULL; /* for the exact diagonal; before the environment is touched */
+  if (!values && problem->nefc && !problem->efc_D && !problem->efc_diagA) {
+    size_t n = (size_t)problem->nv;
+    scratch = malloc((n * n + n + 1) * sizeof *scratch);
+    if (!scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory for the exact diagonal", env);
   }
-  return values;
+  code = replace(e, problem, env);
+  if (!code) {
+    e->bad = values != SC_OK;
+    code = values;
+    if (e->evaluated && !e->bad) {
+      code = sc_rows_evaluate(e, problem, env, scratch);
+      e->bad = code == SC_ERROR_VALUE;
+    }
+  }
+  free(scratch);
+  return code;
 }
 
 /* ------------------------------------------------------------------ and out */

@@ -67,8 +67,9 @@ int sc_problem_check(const sc_problem *problem, int env);
 int sc_problem_values(const sc_problem *problem, int env);
 
 /* Evaluate D, R, aref, mu and the parameters behind them from solref and solimp. rows.c
- * The environment's M, J, type, frictionloss, dim, friction are already there. */
-int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index);
+ * The environment's M, J, type, frictionloss, dim, friction are already there. scratch: nv^2 + nv + 1 numbers, NULL with
+ * efc_diagA. */
+int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, double *scratch);
 
 /* Rows of contact i of the problem: 2 (dim - 1) edges or dim */
 static inline int sc_contact_rows(int type, int dim) { return type == SC_CONTACT_PYRAMIDAL ? 2 * (dim - 1) : dim; }

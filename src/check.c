@@ -1,5 +1,5 @@
 /* The independent verifier: what an answer is worth, from the data alone. Plain dense arithmetic in extended precision;
- * the formulas stand here a second time on purpose (specification, solvers 1 and 12). */
+ * the formulas stand here a second time on purpose. */
 #include "check.h"
 
 #include "batch.h"
@@ -106,17 +106,19 @@ static void load_smooth(check_data *d, const sc_problem *p, int spd) {
   }
 }
 
-static int all_finite(const wide *x, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) return 0;
-  return 1;
+/* an answer's numbers; NULL is none */
+static int check_finite(const char *call, const char *name, const double *x, int n) {
+  for (int i = 0; x && i < n; i++)
+    if (!isfinite(x[i])) return sc_error_set(SC_ERROR_VALUE, "%s: %s[%d] is %g, not finite", call, name, i, x[i]);
+  return SC_OK;
 }
 
-/* sizes, pointers, types and blocks, by the rules of sc_batch_set */
-static int check_structure(const sc_problem *p, const char *call) {
+/* structure and values, by the rules of sc_batch_set */
+static int check_rules(const sc_problem *p, const char *call) {
   static const char theirs[] = "sc_batch_set: environment 0: ";
   char why[400];
   int code = sc_problem_check(p, 0);
+  if (!code) code = sc_problem_values(p, 0);
   if (!code) return SC_OK;
   snprintf(why, sizeof why, "%s", sc_error_text() + strlen(theirs));
   return sc_error_set(code, "%s: %s", call, why);
@@ -128,7 +130,7 @@ int check_load(check_data *d, const sc_problem *p, const char *call) {
   if (p->nefc && !p->efc_D) return sc_error_set(SC_ERROR_ARGUMENT, "%s: efc_D is NULL: the problem is not in the ready form", call);
   if (p->nv && !p->qfrc_smooth && !p->qacc_smooth)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: qfrc_smooth and qacc_smooth are NULL: one must be given", call);
-  int code = check_structure(p, call);
+  int code = check_rules(p, call);
   if (code) return code;
   if (!get_memory(d, p->nv, p->nefc)) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for nv %d, nefc %d", call, p->nv, p->nefc);
   load_inertia(d, p);
@@ -136,15 +138,7 @@ int check_load(check_data *d, const sc_problem *p, const char *call) {
   load_rows(d, p);
   int spd = check_factor(d->L, d->n);
   load_smooth(d, p, spd);
-  size_t n = (size_t)d->n, m = (size_t)d->m;
-  const struct { const char *name; const wide *x; size_t n; } fields[] = {
-      {"M", d->M, n * n}, {"efc_J", d->J, m * n}, {"qfrc_smooth", d->tau, n}, {"efc_D", d->D, m}, {"efc_aref", d->aref, m}};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (!all_finite(fields[i].x, fields[i].n)) {
-      check_free(d);
-      return sc_error_set(SC_ERROR_VALUE, "%s: %s has an entry that is not finite", call, fields[i].name);
-    }
-  if (!spd) memset(d->L, 0, n * n * sizeof *d->L);
+  if (!spd) memset(d->L, 0, (size_t)d->n * (size_t)d->n * sizeof *d->L);
   return SC_OK;
 }
 
@@ -304,6 +298,12 @@ int sc_check(const sc_problem *problem, const double *qacc, const double *efc_fo
   if (!report || (!qacc && problem && problem->nv)) return sc_error_set(SC_ERROR_ARGUMENT, "sc_check: %s is NULL", report ? "qacc" : "report");
   int code = check_load(&d, problem, "sc_check");
   if (code) return code;
+  code = check_finite("sc_check", "qacc", qacc, d.n);
+  if (!code) code = check_finite("sc_check", "efc_force", efc_force, d.m);
+  if (code) {
+    check_free(&d);
+    return code;
+  }
   memset(report, 0, sizeof *report);
   report->worst_row = -1;
   wide *a = d.work, *g = a + d.n, *x = g + d.n, *f = x + d.m, trace = 0, square = 0;
@@ -317,7 +317,7 @@ int sc_check(const sc_problem *problem, const double *qacc, const double *efc_fo
   report->scale = trace > 0 ? (double)(1 / trace) : 0;
   report->spd = d.n == 0 || d.L[0] > 0;
   if (efc_force) judge_forces(&d, f, efc_force, report);
-  if (!isfinite(report->objective)) code = sc_error_set(SC_ERROR_VALUE, "sc_check: qacc has an entry that is not finite, or is too large");
+  if (!isfinite(report->objective)) code = sc_error_set(SC_ERROR_VALUE, "sc_check: qacc is too large: the cost overflows");
   report->gap = report->qacc_bound = INFINITY;
   if (report->spd && !code) {
     check_lower(d.L, d.n, g);

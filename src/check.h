@@ -14,9 +14,9 @@ typedef struct check_data {
   wide *J;                  /* m x n */
   int *nz, *nzadr;          /* columns of row i that are not zero: nz[nzadr[i]] .. nz[nzadr[i+1]-1] */
   wide *D, *aref, *eta;     /* m */
-  int *kind;                /* m: check_kind; of an elliptic contact, its first row says CONE_3 .., the others CONE_REST */
+  int *kind;                /* m: check_kind; of an elliptic contact, its first row says CONE, the others CONE_REST */
   wide *cone;               /* m x 6: of a contact's first row, mu^2 and the coefficients c_1 .. c_5 */
-  wide *work;               /* 4 n + 4 m + n n */
+  wide *work;               /* n n + 4 n + 10 m + 8 */
   void *block;
 } check_data;
 

@@ -3,6 +3,8 @@
 
 #include "../kernels/cone.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 size_t sc_pack_cone_elements(const sc_pack *p) {
@@ -161,9 +163,19 @@ void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
 void sc_pack_narrow(sc_slot *slot) {
   size_t n = sc_pack_elements(&slot->pack), lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
   float *out = slot->pack.num[SC_F32].M;
+  slot->beyond_float = 0;
   for (size_t k = 0; k < parts; k++) {
     const double *in = slot->part[k].M;
+    unsigned beyond[SC_MAX_LANES] = {0};
     for (size_t i = 0; i < n; i++)
-      for (size_t l = 0; l < lanes; l++) out[(i * parts + k) * lanes + l] = (float)in[i * lanes + l];
+      for (size_t l = 0; l < lanes; l++) {
+        out[(i * parts + k) * lanes + l] = (float)in[i * lanes + l];
+        beyond[l] |= fabs(in[i * lanes + l]) > (double)FLT_MAX;
+      }
+    for (size_t l = 0; l < lanes; l++) {
+      if (!beyond[l]) continue;
+      slot->beyond_float |= 1u << (k * lanes + l);
+      ((float *)slot->pack.num[SC_F32].alive)[k * lanes + l] = 0;
+    }
   }
 }

@@ -17,6 +17,7 @@ typedef struct sc_slot {
   sc_numbers part[SC_MAX_PARTS];
   int parts, lanes;
   int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
+  unsigned beyond_float;    /* lanes, as bits, with a number too large for float */
   void *block;
   size_t capacity;
 } sc_slot;
@@ -67,7 +68,7 @@ int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *p
 /* The numbers, in double. pack.c */
 void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 
-/* And from these in float. pack.c */
+/* And from these in float; a lane with a number that is too large for it is not alive there. pack.c */
 void sc_pack_narrow(sc_slot *slot);
 
 /* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L is in double only. */

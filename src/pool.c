@@ -13,6 +13,7 @@ typedef struct worker {
 struct sc_pool {
   int threads;
   worker *workers;          /* threads - 1; the caller is worker 0 */
+  pthread_mutex_t caller;   /* held by the thread whose loop is running: loops of several threads take turns */
   pthread_mutex_t lock;
   pthread_cond_t start, finished;
   unsigned round;           /* number of the loop that is running or was run last */
@@ -54,6 +55,7 @@ sc_pool *sc_pool_create(int threads) {
   sc_pool *pool = calloc(1, sizeof *pool);
   if (!pool) return NULL;
   pool->threads = 1;
+  pthread_mutex_init(&pool->caller, NULL);
   pthread_mutex_init(&pool->lock, NULL);
   pthread_cond_init(&pool->start, NULL);
   pthread_cond_init(&pool->finished, NULL);
@@ -84,6 +86,7 @@ void sc_pool_destroy(sc_pool *pool) {
   pthread_cond_destroy(&pool->finished);
   pthread_cond_destroy(&pool->start);
   pthread_mutex_destroy(&pool->lock);
+  pthread_mutex_destroy(&pool->caller);
   free(pool->workers);
   free(pool);
 }
@@ -96,6 +99,7 @@ void sc_pool_each(sc_pool *pool, int n, void (*work)(void *arg, int i, int worke
     for (int i = 0; i < n; i++) work(arg, i, 0);
     return;
   }
+  pthread_mutex_lock(&pool->caller);
   pthread_mutex_lock(&pool->lock);
   pool->work = work, pool->arg = arg, pool->n = n;
   atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
@@ -107,4 +111,5 @@ void sc_pool_each(sc_pool *pool, int n, void (*work)(void *arg, int i, int worke
   pthread_mutex_lock(&pool->lock);
   while (pool->busy) pthread_cond_wait(&pool->finished, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
+  pthread_mutex_unlock(&pool->caller);
 }

@@ -82,10 +82,9 @@ static int dense_factor(const sc_env *e, double *L) {
 }
 
 /* diagonal of J M^-1 J' in e->diagA. Where M is not positive definite it is set to 1: the verdict will say not_spd */
-static int exact_diagonal(sc_env *e, int index) {
+static void exact_diagonal(sc_env *e, double *L) {
   size_t n = (size_t)e->nv;
-  double *L = malloc((n * n + n + 1) * sizeof *L), *y = L + n * n;
-  if (!L) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory for the exact diagonal", index);
+  double *y = L + n * n;
   int spd = dense_factor(e, L);
   for (int r = 0; r < e->nefc; r++) {
     e->diagA[r] = spd ? 0 : 1;
@@ -95,8 +94,6 @@ static int exact_diagonal(sc_env *e, int index) {
     forward(L, n, y);
     for (size_t i = 0; i < n; i++) e->diagA[r] += y[i] * y[i];
   }
-  free(L);
-  return SC_OK;
 }
 
 /* ------------------------------------------------------------------ all rows of an environment */
@@ -159,10 +156,9 @@ static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int con
   e->flags = out.flags;
 }
 
-int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index) {
+int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, double *scratch) {
   size_t m = (size_t)e->nefc;
-  int code = m && !p->efc_diagA ? exact_diagonal(e, index) : SC_OK;
-  if (code) return code;
+  if (m && !p->efc_diagA) exact_diagonal(e, scratch);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
     n = block_rows(e, r, contact);

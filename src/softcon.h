@@ -45,7 +45,7 @@ typedef enum sc_code {
   SC_OK = 0,
   SC_ERROR_ARGUMENT = -1,     /* the call is not legal: nothing was changed */
   SC_ERROR_VALUE = -2,        /* one environment's numbers are not valid: it is kept and its verdict will be bad_input */
-  SC_ERROR_MEMORY = -3,       /* not enough memory: nothing was changed */
+  SC_ERROR_MEMORY = -3,       /* not enough memory: nothing was changed, unless a function says so */
   SC_ERROR_UNSUPPORTED = -4,  /* legal, but not something this version does */
   SC_ERROR_DEVICE = -5,       /* the device asked for cannot be used */
   SC_ERROR_FILE = -6,         /* a file cannot be read or written, or is not what it should be */
@@ -188,9 +188,10 @@ typedef struct sc_problem {
   const double *efc_pos;      /* nefc: m or rad */
   const double *efc_margin;   /* nefc, or NULL (0) */
   const double *efc_vel;      /* nefc, J qvel; NULL: 0 */
-  const double *efc_solref;   /* nefc x 2; of a contact with friction only its first row's are read, here and below */
+  const double *efc_solref;   /* nefc x 2; of a contact with friction its first row's counts, also of solimp and diagA */
   const double *efc_solimp;   /* nefc x 5 */
-  const double *efc_diagA;    /* nefc: inverse inertia of the row, exact or approximate, >= 0; NULL: exact, J M^-1 J' */
+  const double *efc_diagA;    /* nefc: inverse inertia of the row, exact or approximate, >= 0; NULL: exact, J M^-1 J',
+                                 by a dense factor of M: nv^3/6 operations */
   const double *efc_curvature;/* nefc, or NULL (0) */
   const double *efc_adhesion; /* nefc, or NULL (0): pull along the row, N: R times it is added to aref (MuJoCo 4.0) */
 
@@ -284,8 +285,8 @@ typedef struct sc_solver sc_solver;
 SC_API int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_solver **out);
 SC_API void sc_solver_destroy(sc_solver *solver);
 
-/* Group the batch's environments and copy them into the layout that the kernels read; M is factored. Allocates when
- * the batch is larger than any before. The batch is not needed afterwards. */
+/* Group the batch's environments and copy them into the layout that the kernels read; M is factored. The batch is not
+ * needed afterwards. Earlier results are gone, also when memory runs out. */
 SC_API int sc_solver_pack(sc_solver *solver, const sc_batch *batch);
 
 /* Solve and certify what was packed last. Allocates nothing; may be repeated, with the same result. */
@@ -296,7 +297,7 @@ SC_API int sc_solve(sc_solver *solver, const sc_batch *batch);
 
 /* The answers, environment by environment. Arrays are borrowed: valid until the solver packs again or is destroyed.
  * An environment without an answer (bad_input, not_spd, not_finite) has NaN in qacc, qfrc_constraint, efc_force, gap,
- * gap_floor, qacc_bound, objective. gap, floor and bound: specification "certificate", in double, from the data as handed
+ * gap_floor, qacc_bound, objective. gap, floor and bound are computed in double from the data as handed
  * over and qacc as delivered: with g = M a - qfrc_smooth - J'f(J a - aref),
  *   gap = 1/2 g' M^-1 g >= P(a) - P*  and  >= 1/2 |a - a*|_M^2,   qacc_bound = sqrt(2 gap)/max(|a|_M, |a_smooth|_M). */
 typedef struct sc_result {
@@ -305,7 +306,8 @@ typedef struct sc_result {
   const size_t *efc_offset;   /* nenv+1: the same for arrays over rows */
   const double *qacc;         /* acceleration, rad/s^2 or m/s^2 */
   const double *qfrc_constraint; /* J' efc_force */
-  const double *efc_force;    /* rows in the caller's order: N, N m */
+  const double *efc_force;    /* rows in the caller's order: N, N m. f(J qacc - aref); of solved environments with rows so
+                                 stiff that rounding of qacc moves it, that of qacc before it was rounded */
   const uint8_t *efc_state;   /* sc_state */
   const uint8_t *status;      /* nenv: sc_status */
   const uint32_t *flags;      /* nenv: sc_flag */
@@ -325,7 +327,7 @@ SC_API int sc_solver_phases(const sc_solver *solver, sc_phases *phases);
 
 /* ------------------------------------------------------------------ independent verification */
 
-/* What an answer is worth, computed from the data in plain dense double arithmetic that shares no code with the solver.
+/* What an answer is worth, computed from the data in plain dense arithmetic, in extended precision, that shares no code with the solver.
  * `problem` is in the ready form (sc_batch_get makes one). */
 typedef struct sc_check_report {
   double gap;                 /* 1/2 g' M^-1 g at qacc */
@@ -333,7 +335,7 @@ typedef struct sc_check_report {
   double qacc_bound;
   double scale;               /* 1/trace M */
   double objective;           /* P(qacc) */
-  double force_error;         /* max |efc_force - f(J qacc - aref)| over rows, divided by max(1, |efc_force|_inf) */
+  double force_error;         /* max |efc_force - f(J qacc - aref)| over rows, divided by max(1, the largest |f|) */
   double cone_error;          /* largest violation of a force's bounds (sign, friction loss, cone), same divisor */
   int worst_row;              /* row of the larger of the last two; -1 without rows */
   int spd;                    /* 1: M is positive definite */

@@ -343,8 +343,10 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
   for (size_t i = 0; i < nv; i++) {
     r->qacc[first + i] = lane_number(a, w->a, nv - 1 - i) + 0.0;
     r->qfrc_constraint[first + i] = lane_number(a, w->g1, nv - 1 - i) + 0.0;
-    if (!isfinite(r->qacc[first + i])) status = SC_NOT_FINITE;
+    if (!isfinite(r->qacc[first + i]) || !isfinite(r->qfrc_constraint[first + i])) status = SC_NOT_FINITE;
   }
+  for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++)
+    if (!isfinite(lane_number(a, w->f, (size_t)r->rowmap[i]))) status = SC_NOT_FINITE;
   if (status == SC_NOT_FINITE) {
     no_answer(s, env, SC_NOT_FINITE);
     return;
@@ -378,7 +380,7 @@ static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work 
 }
 
 /* the lanes of one part that are not solved yet, as bits; each lane's answer goes to the results */
-static unsigned judge_part(sc_solver *s, worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end) {
+static unsigned judge_part(sc_solver *s, worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end, int iterated_in_float) {
   double t0 = now();
   unsigned unsolved = 0;
   s->judge->certify(part, &w->judge);
@@ -386,6 +388,11 @@ static unsigned judge_part(sc_solver *s, worker *w, const sc_slot *slot, int k, 
   for (int l = 0; l < s->lanes; l++) {
     int env = slot->env[k * s->lanes + l];
     if (env < 0 || s->r.status[env] == SC_SOLVED) continue;
+    if (iterated_in_float && slot->beyond_float >> (k * s->lanes + l) & 1) { /* no answer, whatever stands there */
+      no_answer(s, env, SC_NOT_FINITE);
+      unsolved |= 1u << l;
+      continue;
+    }
     unpack_lane(s, &(answer){slot, &w->judge, k, l, env}, end[l]);
     if (s->r.status[env] != SC_SOLVED && s->r.status[env] != SC_NOT_SPD) unsolved |= 1u << l;
   }
@@ -407,7 +414,7 @@ static void retry_part(sc_solver *s, worker *w, const sc_slot *slot, int k, cons
       s->r.iterations[env] += w->judge.iterations[l];
     }
   w->phases.solve += now() - t;
-  judge_part(s, w, slot, k, part, end);
+  judge_part(s, w, slot, k, part, end, 0);
   w->judge.task.rounding = 0x1p-24, w->judge.task.force_noise = FORCE_NOISE_F32;
 }
 
@@ -431,7 +438,7 @@ static void run_pack(void *arg, int i, int who) {
       s->r.status[env] = SC_INACCURATE; /* until judged */
     }
     widen(s, slot, k, &w->iterate, &w->judge);
-    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * s->lanes);
+    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * s->lanes, s->options.precision == SC_F32);
     if (unsolved && s->options.retry && s->options.precision == SC_F32) retry_part(s, w, slot, k, &part, unsolved);
   }
 }

@@ -335,7 +335,7 @@ static int find_terms(const builder *b, sc_packer *k, const writer *w, const row
   }
   found_term *found = sc_buffer_get(&k->found, most * sizeof *found + 8);
   word *mates = sc_buffer_get(&k->mates, (size_t)b->nb * (size_t)b->words * sizeof *mates + 8);
-  if (!found || !mates) return -1;
+  if (!found || !mates || most > INT32_MAX / 3) return -1;
   for (int r = 0; r < b->nefc; r++) {
     int first = jadr[r], blocks = jadr[r + 1] - first;
     find_mates(b, r, jcol + first, blocks, mates);
@@ -467,7 +467,10 @@ static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, cons
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer) {
   builder b = {.slot = slot, .batch = batch, .lanes = slot->parts * slot->lanes};
   count_kinds(&b);
-  if (!compare_patterns(&b, packer) || !get_memory(&b, packer)) return 0;
+  if (!compare_patterns(&b, packer) || !get_memory(&b, packer)) {
+    packer->kept_entries = 0;
+    return 0;
+  }
   size_t nb = (size_t)b.nb;
   int32_t *index = sc_buffer_get(&packer->hindex, nb * nb * sizeof *index + 8);
   writer w = {.buffer = &packer->ints};
