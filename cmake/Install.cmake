@@ -10,7 +10,7 @@ install(EXPORT softconTargets NAMESPACE softcon:: DESTINATION ${package_dir})
 # In an export of its own, so that softcon alone does not ask its users for MuJoCo.
 if(TARGET softcon_mujoco)
   install(TARGETS softcon_mujoco EXPORT softconMujocoTargets)
-  install(FILES src/softcon_mujoco.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES src/softcon_mujoco.h src/softcon_inspect.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT softconMujocoTargets NAMESPACE softcon:: DESTINATION ${package_dir})
 endif()
 if(TARGET softcon_cli)

@@ -1,6 +1,6 @@
-/* Models and batches from MuJoCo. */
+/* Models, states and workers of the bridge to MuJoCo. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
-#include "mujoco_private.h"
+#include "mujoco_rows.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -69,7 +69,7 @@ int sc_mj_guard(void (*work)(void *arg), void *arg, char text[SC_MJ_TEXT]) {
 /* ------------------------------------------------------------------ a model */
 
 void sc_model_options_init(sc_model_options *options) {
-  *options = (sc_model_options){sizeof *options, -1, -1, (double)NAN};
+  *options = (sc_model_options){sizeof *options, -1, -1, (double)NAN, 0};
 }
 
 static int check_options(const char *call, const sc_model_options *o) {
@@ -82,6 +82,8 @@ static int check_options(const char *call, const sc_model_options *o) {
   if (o->jacobian < -1 || o->jacobian > 2)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.jacobian is %d, not 0 (dense), 1 (sparse), 2 (auto) or -1",
                         call, o->jacobian);
+  if (o->rows < 0 || o->rows > 1)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.rows is %d, not 0 (softcon) or 1 (MuJoCo)", call, o->rows);
   if (!isnan(o->impratio) && !(o->impratio > 0 && isfinite(o->impratio)))
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.impratio is %g, not finite and > 0", call, o->impratio);
   return SC_OK;
@@ -145,7 +147,7 @@ static int finish(const char *call, const char *name, mjModel *own, const sc_mod
     free(model);
     return code;
   }
-  *model = (sc_model){own, copy.made};
+  *model = (sc_model){own, copy.made, o->rows == 1};
   model->rows->opt.solver = mjSOL_NEWTON;
   model->rows->opt.noslip_iterations = 0;
   model->rows->opt.disableflags |= mjDSBL_ISLAND;
@@ -234,18 +236,38 @@ int sc_state_size(const sc_model *model, int sig, size_t *nstate) {
   return sc_mj_signature("sc_state_size", model, &sig, nstate);
 }
 
-void sc_mj_run_stages(void *arg) {
-  const sc_mj_stages *s = arg;
+static void put_state(const sc_mj_stages *s) {
   const mjModel *m = s->model;
   mjData *d = s->data;
   /* what the state leaves open must not come from the environment before */
   if ((s->sig & mjSTATE_INTEGRATION) != mjSTATE_INTEGRATION) mj_resetData(m, d);
   mj_setState(m, d, s->state, s->sig);
   memset(d->warning, 0, sizeof d->warning);
-  mj_fwdPosition(m, d);
-  mj_fwdVelocity(m, d);
-  mj_fwdActuation(m, d);
-  mj_fwdAcceleration(m, d);
+}
+
+/* what follows the positions */
+static void run_rest(const sc_mj_stages *s) {
+  mj_fwdVelocity(s->model, s->data);
+  mj_fwdActuation(s->model, s->data);
+  mj_fwdAcceleration(s->model, s->data);
+}
+
+void sc_mj_run_stages(void *arg) {
+  const sc_mj_stages *s = arg;
+  put_state(s);
+  mj_fwdPosition(s->model, s->data);
+  run_rest(s);
+}
+
+void sc_mj_run_position(void *arg) {
+  const sc_mj_stages *s = arg;
+  put_state(s);
+  sc_mujoco_position(s->model, s->data);
+}
+
+void sc_mj_run_smooth_stages(void *arg) {
+  sc_mj_run_position(arg);
+  run_rest(arg);
 }
 
 const char *sc_mj_incomplete(const mjData *d) {
@@ -290,6 +312,9 @@ void sc_mj_workers_destroy(sc_context *context, sc_mj_worker *workers) {
   for (int i = 0; i < sc_context_threads(context); i++) {
     sc_mj_worker *w = &workers[i];
     if (w->data) mj_deleteData(w->data);
+    if (w->scratch) mj_deleteData(w->scratch);
+    if (w->model) mj_deleteModel(w->model);
+    sc_assembly_destroy(w->assembly);
     free(w->dim);
     free(w->friction);
     free(w->mu);
@@ -335,171 +360,19 @@ static void work_portion(void *arg, int i, int worker) {
 int sc_mj_each(sc_context *context, int n, void (*work)(void *arg, int i, int worker), void *arg, sc_progress progress,
                void *progress_arg) {
   portion p = {work, arg, 0};
-  int size = n / 64,
-      least = 8 * sc_context_threads(context); /* small enough to report often, large enough to share out */
-  if (size < least) size = least;
-  if (!progress) size = n;
+  int least = 8 * sc_context_threads(context), size = progress ? least : n;
   while (p.begin < n) {
+    double began = sc_mj_seconds();
     int now = n - p.begin < size ? n - p.begin : size;
     sc_context_each(context, now, work_portion, &p);
     p.begin += now;
     if (progress && progress(progress_arg, p.begin, n)) break;
+    /* a tenth of a second or two: soon enough to stop at a Ctrl-C, large enough to share out */
+    double took = sc_mj_seconds() - began;
+    if (took < 0.1 && size <= n / 2)
+      size *= 2;
+    else if (took > 0.2 && size > least)
+      size /= 2;
   }
   return p.begin;
-}
-
-/* ------------------------------------------------------------------ batches */
-
-typedef struct {
-  const sc_model *model;
-  const double *states;
-  size_t nstate;
-  int sig;
-  sc_batch *batch;
-  sc_mj_worker *workers;
-  double *ones;       /* nv: the inertia and the not-a-number force of a bad environment */
-  double *nans;       /* nv + 1 */
-  int *count, *index; /* nv: 1 1 1 ..., 0 1 2 ... */
-} batch_job;
-
-/* An environment without data: its verdict will be bad_input. Without dofs a row must bear the bad number. */
-static void set_bad(const batch_job *job, int env) {
-  static const int equality = SC_EQUALITY;
-  sc_problem p;
-  sc_problem_init(&p);
-  p.nv = (int)job->model->rows->nv;
-  p.M = job->ones, p.M_rownnz = job->count, p.M_rowadr = job->index, p.M_colind = job->index;
-  p.qfrc_smooth = job->nans;
-  if (!p.nv) p.nefc = 1, p.efc_type = &equality, p.efc_J = p.efc_D = p.efc_aref = job->nans;
-  sc_batch_set(job->batch, env, &p);
-}
-
-static int reserve_contacts(sc_mj_worker *w, int ncon) {
-  if (ncon <= w->ncon) return 1;
-  size_t n = (size_t)ncon + (size_t)ncon / 2;
-  free(w->dim);
-  free(w->friction);
-  free(w->mu);
-  w->dim = malloc(n * sizeof *w->dim);
-  w->friction = malloc(n * 5 * sizeof *w->friction);
-  w->mu = malloc(n * sizeof *w->mu);
-  w->ncon = w->dim && w->friction && w->mu ? (int)n : 0;
-  return w->ncon > 0;
-}
-
-/* The contacts that have pyramidal or elliptic rows, in the order of those rows. */
-static int list_contacts(sc_mj_worker *w, sc_problem *p) {
-  const mjData *d = w->data;
-  if (!reserve_contacts(w, d->ncon)) return 0;
-  int n = 0;
-  for (int row = 0; row < d->nefc;) {
-    int type = d->efc_type[row];
-    if (type != mjCNSTR_CONTACT_PYRAMIDAL && type != mjCNSTR_CONTACT_ELLIPTIC) {
-      row++;
-      continue;
-    }
-    const mjContact *c = &d->contact[d->efc_id[row]];
-    w->dim[n] = c->dim;
-    memcpy(w->friction + 5 * n, c->friction, sizeof c->friction);
-    w->mu[n++] = c->mu;
-    row += type == mjCNSTR_CONTACT_ELLIPTIC ? c->dim : 2 * (c->dim - 1);
-  }
-  p->ncon = n;
-  p->contact_dim = w->dim, p->contact_friction = w->friction, p->contact_mu = w->mu;
-  return 1;
-}
-
-/* The problem in its ready form, pointing into the worker's mjData. */
-static int fill_problem(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
-  const mjData *d = w->data;
-  sc_problem_init(p);
-  p->nv = (int)m->nv, p->nefc = d->nefc;
-  p->timestep = m->opt.timestep, p->impratio = m->opt.impratio;
-  p->M = d->M, p->M_rownnz = m->M_rownnz, p->M_rowadr = m->M_rowadr, p->M_colind = m->M_colind;
-  p->qfrc_smooth = d->qfrc_smooth, p->qacc_smooth = d->qacc_smooth;
-  if (!(m->opt.disableflags & mjDSBL_WARMSTART)) p->qacc_warmstart = d->qacc_warmstart;
-  p->efc_type = d->efc_type, p->efc_id = d->efc_id;
-  p->efc_J = d->efc_J;
-  if (mj_isSparse(m)) p->J_rownnz = d->efc_J_rownnz, p->J_rowadr = d->efc_J_rowadr, p->J_colind = d->efc_J_colind;
-  p->efc_frictionloss = d->efc_frictionloss;
-  p->efc_D = d->efc_D, p->efc_aref = d->efc_aref;
-  return list_contacts(w, p);
-}
-
-static void batch_state(void *arg, int env, int worker) {
-  const batch_job *job = arg;
-  const mjModel *m = job->model->rows;
-  sc_mj_worker *w = &job->workers[worker];
-  const double *state = job->states + (size_t)env * job->nstate;
-  char text[SC_MJ_TEXT];
-  sc_problem p;
-  if (!sc_mj_finite(state, job->nstate)) {
-    set_bad(job, env);
-    return;
-  }
-  double start = sc_mj_seconds();
-  sc_mj_stages stages = {m, w->data, state, job->sig};
-  int failed = sc_mj_guard(sc_mj_run_stages, &stages, text);
-  double middle = sc_mj_seconds();
-  const char *incomplete = failed ? "" : sc_mj_incomplete(w->data);
-  if (failed || incomplete[0]) {
-    if (failed) mj_resetData(m, w->data);
-    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s%s", failed ? "MuJoCo: " : incomplete, failed ? text : "");
-    set_bad(job, env);
-    return;
-  }
-  if (!fill_problem(m, w, &p))
-    sc_mj_fail(w, env, SC_ERROR_MEMORY, "no memory for %d contacts", w->data->ncon);
-  else {
-    int code = sc_batch_set(job->batch, env, &p);
-    if (code && code != SC_ERROR_VALUE) sc_mj_fail(w, env, code, "%s", sc_error_text());
-  }
-  w->times.kinematics += middle - start;
-  w->times.rows += sc_mj_seconds() - middle;
-}
-
-static int alloc_bad(batch_job *job, size_t nv) {
-  job->ones = malloc((nv + 1) * sizeof *job->ones);
-  job->nans = malloc((nv + 1) * sizeof *job->nans);
-  job->count = malloc((nv + 1) * sizeof *job->count);
-  job->index = malloc((nv + 1) * sizeof *job->index);
-  if (!job->ones || !job->nans || !job->count || !job->index)
-    return sc_error_set(SC_ERROR_MEMORY, "sc_model_batch: no memory for %zu dofs", nv);
-  for (size_t i = 0; i <= nv; i++)
-    job->ones[i] = 1, job->nans[i] = (double)NAN, job->count[i] = 1, job->index[i] = (int)i;
-  return SC_OK;
-}
-
-static int check_batch(const sc_context *context, const sc_model *model, const double *states, int nenv,
-                       const sc_batch *batch) {
-  const char *null = !context ? "context" : !model ? "model" : !batch ? "batch" : !states && nenv > 0 ? "states" : NULL;
-  if (null) return sc_error_set(SC_ERROR_ARGUMENT, "sc_model_batch: %s is NULL", null);
-  if (nenv < 0 || nenv > sc_batch_nenv(batch))
-    return sc_error_set(SC_ERROR_ARGUMENT, "sc_model_batch: nenv is %d, not in 0 .. %d, the batch's environments", nenv,
-                        sc_batch_nenv(batch));
-  return SC_OK;
-}
-
-int sc_model_batch(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, sc_batch *batch,
-                   sc_model_times *times, sc_progress progress, void *arg) {
-  batch_job job = {.model = model, .states = states, .sig = sig, .batch = batch};
-  if (times) *times = (sc_model_times){0, 0};
-  int code = check_batch(context, model, states, nenv, batch);
-  if (!code) code = sc_mj_signature("sc_model_batch", model, &job.sig, &job.nstate);
-  if (!code) code = alloc_bad(&job, (size_t)model->rows->nv);
-  if (!code) code = sc_mj_workers_create("sc_model_batch", context, model->rows, &job.workers);
-  if (!code) {
-    sc_mj_each(context, nenv, batch_state, &job, progress, arg);
-    code = sc_mj_workers_code("sc_model_batch", context, job.workers);
-    for (int i = 0; times && i < sc_context_threads(context); i++) {
-      times->kinematics += job.workers[i].times.kinematics;
-      times->rows += job.workers[i].times.rows;
-    }
-  }
-  sc_mj_workers_destroy(context, job.workers);
-  free(job.ones);
-  free(job.nans);
-  free(job.count);
-  free(job.index);
-  return code;
 }

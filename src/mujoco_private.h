@@ -10,6 +10,7 @@
 struct sc_model {
   mjModel *own;  /* the caller's, with sc_model_options written into it: steps, and is timed */
   mjModel *rows; /* the same for the rows: Newton, no islands (rows are the same, less work), no noslip */
+  int mujoco_rows; /* sc_model_options.rows */
 };
 
 /* ------------------------------------------------------------------ MuJoCo's errors */
@@ -25,6 +26,9 @@ int sc_mj_guard(void (*work)(void *arg), void *arg, char text[SC_MJ_TEXT]);
 
 typedef struct sc_mj_worker {
   mjData *data;
+  mjModel *model;        /* a copy with one environment's overrides, and an mjData that only mj_setConst uses; NULL */
+  mjData *scratch;       /* without overrides */
+  sc_assembly *assembly; /* of softcon's rows; NULL without */
   int env, code; /* the failure of the lowest environment; code SC_OK: none */
   char error[SC_MJ_TEXT + 100];
   sc_model_times times;
@@ -68,6 +72,9 @@ typedef struct sc_mj_stages {
   int sig;
 } sc_mj_stages;
 void sc_mj_run_stages(void *stages);
+/* The same without MuJoCo's rows, for softcon's; and only up to the contacts. */
+void sc_mj_run_smooth_stages(void *stages);
+void sc_mj_run_position(void *stages);
 
 /* "" or what kept MuJoCo from making all rows (its memory is full). */
 const char *sc_mj_incomplete(const mjData *data);

@@ -20,6 +20,7 @@ typedef struct sc_model_options {
   int cone;                   /* 0 pyramidal, 1 elliptic, -1 (default) */
   int jacobian;               /* 0 dense, 1 sparse, 2 auto, -1 (default): only which empty blocks exist */
   double impratio;            /* > 0, or NAN (default) */
+  int rows;                   /* who assembles the rows: 0 softcon (default), 1 MuJoCo */
 } sc_model_options;
 SC_API void sc_model_options_init(sc_model_options *options);
 
@@ -58,18 +59,77 @@ SC_API int sc_states_make(sc_context *context, const sc_model *model, int nenv, 
 
 /* Where the time of sc_model_batch went: seconds, added up over threads. */
 typedef struct sc_model_times {
-  double kinematics;          /* position and velocity stages of MuJoCo, collision included */
-  double rows;                /* copying the rows into the batch */
+  double kinematics;          /* position, velocity and smooth acceleration stages of MuJoCo, collision included */
+  double rows;                /* making the rows and copying them into the batch */
 } sc_model_times;
 
-/* Run MuJoCo's position, velocity, actuation and smooth-acceleration stages on every state and put the problems, with
- * MuJoCo's own rows, into environments 0 .. nenv-1 of the batch. The warm start is the state's. A state with an entry
- * that is not finite makes that environment bad. SC_ERROR_VALUE names an environment whose rows MuJoCo could not make (its
- * memory is full, or it raised an error): that one is bad, all others are filled. times may be NULL. */
+/* Run MuJoCo's position, velocity, actuation and smooth-acceleration stages on every state and put the problems into
+ * environments 0 .. nenv-1 of the batch, with softcon's own rows or MuJoCo's (sc_model_options.rows). The warm start is
+ * the state's. A state with an entry that is not finite makes that environment bad. SC_ERROR_VALUE names an environment
+ * whose rows could not be made (MuJoCo's memory is full, it raised an error, a parameter is not valid): that one is bad,
+ * all others are filled. times may be NULL. Row types and ids in MuJoCo's order come with sc_batch_get. */
 SC_API int sc_model_batch(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, sc_batch *batch,
                           sc_model_times *times, sc_progress progress, void *arg);
 
-/* Row types and ids of environment env in MuJoCo's order come with sc_batch_get (efc_type, efc_id). */
+/* ------------------------------------------------------------------ parameters per environment */
+
+/* One field of the model with values of its own in every environment. Fields have their names in mjModel, and
+ * opt_timestep and opt_impratio are of mjOption; sc_override_field lists them. Layout and units are MuJoCo's: the whole
+ * field of environment 0, then of environment 1, and so on. Bounds:
+ *   > 0    opt_timestep, opt_impratio;
+ *   >= 0   geom_solmix, dof_frictionloss, dof_armature, tendon_frictionloss, body_mass, body_inertia;
+ *   integers of 32 bits   geom_priority;
+ *   finite   all others; what MuJoCo repairs (solref, solimp, friction below 1e-5) is repaired.
+ * With body_mass, body_inertia or dof_armature the weights derived from them (body_invweight0 and so on) are computed
+ * anew for every environment, as mj_setConst does; geom_margin and geom_gap move the bounds of collision detection. */
+typedef struct sc_override {
+  size_t size;                /* sizeof(sc_override); set by sc_override_init */
+  const char *field;          /* "geom_solref", ... */
+  const double *values;       /* nenv x sc_model_field numbers; read during the call */
+} sc_override;
+SC_API void sc_override_init(sc_override *override);
+
+SC_API const char *sc_override_field(int i); /* name of the i-th field that can be overridden; NULL past the end */
+
+/* How many numbers a field has in this model: rows x columns, either may be NULL. SC_ERROR_ARGUMENT: no such field. */
+SC_API int sc_model_field(const sc_model *model, const char *field, int *rows, int *columns);
+
+/* sc_model_batch with noverride fields that differ from environment to environment. SC_ERROR_ARGUMENT: unknown field, one
+ * given twice, NULL. SC_ERROR_VALUE names a value out of bounds: its environment is bad, all others are filled. An
+ * environment depends on its own values alone, whatever the others are. */
+SC_API int sc_model_batch_with(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                               const sc_override *overrides, int noverride, sc_batch *batch, sc_model_times *times,
+                               sc_progress progress, void *arg);
+
+/* ------------------------------------------------------------------ contacts */
+
+/* The contacts of all environments with their forces; arrays belong to the struct. */
+typedef struct sc_contacts {
+  int nenv;
+  const size_t *contact_offset; /* nenv+1: contacts of environment i are contact_offset[i] .. contact_offset[i+1]-1, in
+                                   MuJoCo's order (their ids in efc_id) */
+  const int *geom, *body;     /* n x 2: ids; the normal points from the first to the second */
+  const double *dist;         /* n: m, negative in penetration */
+  const double *pos;          /* n x 3: m, world */
+  const double *frame;        /* n x 9: unit rows in the world: normal, tangents */
+  const double *force;        /* n x 6: force on the second body in that frame, N: normal, tangents; torque, N m: about the
+                                 normal, about the tangents. Of a pyramid, the sum of its edges. Adhesion is taken off
+                                 the normal force. 0 where the contact has no rows (it is in the gap); NAN where the
+                                 environment has no answer */
+} sc_contacts;
+
+/* MuJoCo's contacts of the states, and their forces from the result, which is that of the batch, which was made from the
+ * states by sc_model_batch. An environment that could not be filled has none. SC_ERROR_ARGUMENT: batch, result and
+ * states do not belong together. */
+SC_API int sc_model_contacts(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                             const sc_batch *batch, const sc_result *result, sc_contacts **out);
+/* The same for a batch made by sc_model_batch_with. */
+SC_API int sc_model_contacts_with(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                                  const sc_override *overrides, int noverride, const sc_batch *batch,
+                                  const sc_result *result, sc_contacts **out);
+SC_API void sc_contacts_destroy(sc_contacts *contacts);  /* NULL is allowed */
+
+/* ------------------------------------------------------------------ MuJoCo beside */
 
 /* MuJoCo's own solver on the same states, and the error of an answer against the optimum. */
 typedef struct sc_mujoco_compare {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,9 @@ static int finish(writer *w) {
 }
 
 #define ONE ((size_t)-1) /* columns of a dataset of rank 1 */
+#define SIZE_TYPE (sizeof(size_t) == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32)
 
-/* a dataset of rank 2, or 1 (cols ONE); returns it for attributes, or a negative number */
+/* a dataset of rank 2, or 1 (cols ONE); data NULL: written later. Returns it for attributes, or a negative number */
 static hid_t put(writer *w, const char *name, hid_t stored, hid_t memory, size_t rows, size_t cols, const void *data) {
   if (w->code) return -1;
   hsize_t dims[2] = {rows, cols};
@@ -158,7 +160,7 @@ static hid_t put(writer *w, const char *name, hid_t stored, hid_t memory, size_t
   hid_t space = H5Screate_simple(two ? 2 : 1, dims, NULL);
   hid_t set = H5Dcreate2(w->file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   int empty = !rows || (two && !cols);
-  if (set < 0 || (!empty && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) fail(w, name);
+  if (set < 0 || (!empty && data && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) fail(w, name);
   H5Sclose(space);
   return set;
 }
@@ -249,6 +251,115 @@ static void put_kinds(writer *w, const sc_result *r, const sc_batch *batch) {
   free(id);
 }
 
+/* ------------------------------------------------------------------ rows and contacts out */
+
+/* numbers of one environment's rows, `columns` each, into out (nefc x columns) */
+typedef void (*row_numbers)(const sc_problem *p, const sc_rows *rows, double *out);
+
+static void copy_or_nan(const double *x, int n, double *out) {
+  for (int i = 0; i < n; i++) out[i] = x ? x[i] : (double)NAN;
+}
+
+#define ROW_NUMBERS(name, x)                                                                                           \
+  static void name(const sc_problem *p, const sc_rows *rows, double *out) {                                            \
+    (void)rows;                                                                                                        \
+    copy_or_nan(x, p->nefc, out);                                                                                      \
+  }
+ROW_NUMBERS(row_pos, p->efc_pos)
+ROW_NUMBERS(row_margin, p->efc_margin)
+ROW_NUMBERS(row_vel, p->efc_vel)
+ROW_NUMBERS(row_diagA, rows->bad ? NULL : rows->diagA)
+ROW_NUMBERS(row_R, rows->bad ? NULL : rows->R)
+ROW_NUMBERS(row_D, rows->bad ? NULL : p->efc_D)
+ROW_NUMBERS(row_aref, rows->bad ? NULL : p->efc_aref)
+ROW_NUMBERS(row_frictionloss, p->efc_frictionloss)
+
+static void row_KBIP(const sc_problem *p, const sc_rows *rows, double *out) {
+  const double *from[] = {rows->K, rows->B, rows->d, rows->dp};
+  for (int i = 0; i < p->nefc; i++)
+    for (int k = 0; k < 4; k++) out[4 * i + k] = from[k] && !rows->bad ? from[k][i] : (double)NAN;
+}
+
+static void row_J(const sc_problem *p, const sc_rows *rows, double *out) {
+  (void)rows;
+  memset(out, 0, (size_t)p->nefc * (size_t)p->nv * sizeof *out);
+  for (int i = 0; i < p->nefc; i++)
+    for (int k = p->J_rowadr[i]; k < p->J_rowadr[i] + p->J_rownnz[i]; k++)
+      out[(size_t)i * (size_t)p->nv + (size_t)p->J_colind[k]] = p->efc_J[k];
+}
+
+#define PORTION ((size_t)1 << 20) /* numbers written at a time, at least one environment's */
+
+/* `rows` rows of a dataset from row `begin` on */
+static void put_portion(writer *w, hid_t set, const char *name, size_t begin, size_t rows, size_t cols,
+                        const double *data) {
+  hsize_t start[2] = {begin, 0}, size[2] = {rows, cols == ONE ? 1 : cols};
+  int rank = cols == ONE ? 1 : 2;
+  if (w->code || !rows || !size[1]) return;
+  hid_t memory = H5Screate_simple(rank, size, NULL), file = H5Dget_space(set);
+  if (H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
+      H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, data) < 0)
+    fail(w, name);
+  H5Sclose(memory);
+  H5Sclose(file);
+}
+
+/* a dataset over all rows, made environment by environment and written in portions */
+static void put_rows(writer *w, const char *name, const sc_result *r, const sc_batch *batch, size_t cols,
+                     row_numbers numbers) {
+  size_t rows = r->efc_offset[r->nenv], each = cols == ONE ? 1 : cols, most = 0, begin = 0, filled = 0;
+  hid_t set = put(w, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rows, cols, NULL);
+  for (int i = 0; i < r->nenv; i++)
+    if (r->efc_offset[i + 1] - r->efc_offset[i] > most) most = r->efc_offset[i + 1] - r->efc_offset[i];
+  double *buffer = malloc((most * each + PORTION) * sizeof *buffer);
+  if (!buffer && !w->code) w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %s", writing, w->path, name);
+  for (int i = 0; i < r->nenv && !w->code; i++) {
+    sc_problem p;
+    sc_rows extra;
+    w->code = sc_batch_get(batch, i, &p, &extra);
+    if (w->code) break;
+    numbers(&p, &extra, buffer + filled * each);
+    filled += (size_t)p.nefc;
+    if (filled * each < PORTION && i + 1 < r->nenv) continue;
+    put_portion(w, set, name, begin, filled, cols, buffer);
+    begin += filled, filled = 0;
+  }
+  free(buffer);
+  if (set >= 0) H5Dclose(set);
+}
+
+static void put_all_rows(writer *w, int nv, const sc_result *r, const sc_batch *batch) {
+  const struct {
+    const char *name;
+    size_t cols;
+    row_numbers numbers;
+  } sets[] = {
+      {"efc_pos", ONE, row_pos},   {"efc_margin", ONE, row_margin}, {"efc_vel", ONE, row_vel},
+      {"efc_KBIP", 4, row_KBIP},   {"efc_diagA", ONE, row_diagA},   {"efc_R", ONE, row_R},
+      {"efc_D", ONE, row_D},       {"efc_aref", ONE, row_aref},     {"efc_frictionloss", ONE, row_frictionloss},
+      {"efc_J", (size_t)nv, row_J},
+  };
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+    put_rows(w, sets[i].name, r, batch, sets[i].cols, sets[i].numbers);
+}
+
+/* ids, n x 2 */
+static void put_pairs(writer *w, const char *name, size_t n, const int *ids) {
+  hid_t set = put(w, name, H5T_STD_I32LE, H5T_NATIVE_INT, n, 2, ids);
+  if (set >= 0) H5Dclose(set);
+}
+
+static void put_contacts(writer *w, const sc_contacts *c) {
+  size_t n = c->contact_offset[c->nenv];
+  put_closed(w, "contact_offset", H5T_STD_U64LE, SIZE_TYPE, (size_t)c->nenv + 1, c->contact_offset);
+  put_pairs(w, "contact_geom", n, c->geom);
+  put_pairs(w, "contact_body", n, c->body);
+  put_doubles(w, "contact_dist", n, ONE, c->dist);
+  put_doubles(w, "contact_pos", n, 3, c->pos);
+  put_doubles(w, "contact_frame", n, 9, c->frame);
+  put_doubles(w, "contact_force", n, 6, c->force);
+}
+
 static void put_run(writer *w, const sc_store_run *run, const sc_result *r) {
   const struct {
     const char *name, *text;
@@ -259,6 +370,7 @@ static void put_run(writer *w, const sc_store_run *run, const sc_result *r) {
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     attribute_texts(w, w->file, texts[i].name, -1, &texts[i].text);
+  if (run->rows) attribute_texts(w, w->file, "rows", -1, &run->rows);
   attribute_double(w, w->file, "impratio", run->impratio);
   attribute_double(w, w->file, "tolerance", run->tolerance);
   attribute_int(w, w->file, "max_iterations", run->iterations);
@@ -286,11 +398,12 @@ int sc_store_result_write(const char *path, const sc_store_run *run, int nv, con
   put_doubles(&w, "gap_floor", n, ONE, r->gap_floor);
   put_doubles(&w, "qacc_bound", n, ONE, r->qacc_bound);
   put_doubles(&w, "objective", n, ONE, r->objective);
-  put_closed(&w, "efc_offset", H5T_STD_U64LE, sizeof(size_t) == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32, n + 1,
-             r->efc_offset);
+  put_closed(&w, "efc_offset", H5T_STD_U64LE, SIZE_TYPE, n + 1, r->efc_offset);
   put_doubles(&w, "efc_force", rows, ONE, r->efc_force);
   put_closed(&w, "efc_state", H5T_STD_U8LE, H5T_NATIVE_UINT8, rows, r->efc_state);
   put_kinds(&w, r, batch);
+  if (run->save_rows) put_all_rows(&w, nv, r, batch);
+  if (run->contacts) put_contacts(&w, run->contacts);
   return finish(&w);
 }
 

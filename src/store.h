@@ -2,7 +2,7 @@
 #ifndef SC_STORE_H
 #define SC_STORE_H
 
-#include "softcon.h"
+#include "softcon_mujoco.h"
 
 /* The states file: dataset /states, n x nstate, with the signature in its attribute `sig` (absent: -1). *states belongs
  * to the caller (free). Functions return an sc_code with an error text that names file and field. */
@@ -14,6 +14,9 @@ typedef struct sc_store_run {
   const char *model, *mujoco_version, *method, *precision, *cone, *device, *backend;
   double impratio, tolerance;
   int iterations;
+  const char *rows;            /* who assembled them; NULL: not said */
+  int save_rows;               /* 1: the rows' parameters and Jacobian too, NaN where the batch has none */
+  const sc_contacts *contacts; /* written too; NULL: none */
 } sc_store_run;
 
 /* The result file of `solve`; nv: dofs of every environment. The batch gives types and ids of rows. It is written

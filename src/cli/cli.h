@@ -35,5 +35,6 @@ int cli_refuse(const cli_options *options);
 
 int cmd_solve(const cli_options *options);
 int cmd_bench(const cli_options *options);
+int cmd_inspect(const cli_options *options);
 
 #endif

@@ -1,9 +1,10 @@
+#include "plot.h"
 #include "report.h"
 #include "store.h"
 
 /* ------------------------------------------------------------------ output */
 
-static int write_result(const job *j, const timed_solver *t, const report *r) {
+static int write_result(const job *j, sc_context *context, const timed_solver *t, const report *r) {
   sc_store_run run = {.model = j->path,
                       .mujoco_version = j->info.mujoco_version,
                       .method = "newton",
@@ -13,8 +14,16 @@ static int write_result(const job *j, const timed_solver *t, const report *r) {
                       .backend = r->backend,
                       .impratio = j->info.impratio,
                       .tolerance = t->options.tolerance,
-                      .iterations = t->options.iterations};
-  int code = sc_store_result_write(r->out, &run, j->info.nv, &t->result, j->batch);
+                      .iterations = t->options.iterations,
+                      .rows = j->options->rows == ROWS_MUJOCO ? "mujoco" : "softcon",
+                      .save_rows = j->options->save_rows};
+  sc_contacts *contacts = NULL;
+  int code = SC_OK;
+  if (j->options->save_contacts)
+    code = sc_model_contacts(context, j->model, j->states, j->sig, j->nenv, j->batch, &t->result, &contacts);
+  run.contacts = contacts;
+  if (!code) code = sc_store_result_write(r->out, &run, j->info.nv, &t->result, j->batch);
+  sc_contacts_destroy(contacts);
   return code ? cli_fail(code) : 0;
 }
 
@@ -49,11 +58,12 @@ static int solve(const cli_options *o, sc_context *context, job *j, timed_solver
   r.precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
   r.threads = sc_context_threads(context);
   r.out = o->out;
-  if (o->out && (status = write_result(j, t, &r))) return status;
+  if (o->out && (status = write_result(j, context, t, &r))) return status;
   if (o->json)
     report_json(&r);
   else
     report_table(&r);
+  if (o->plot && (status = plot_solve(j, t))) return status;
   return all_solved(&s) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
 }
 
@@ -66,6 +76,7 @@ int cmd_solve(const cli_options *o) {
     return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
   int status = cli_refuse(o);
   if (!status && o->out && sc_store_can_write(o->out)) status = cli_fail(SC_ERROR_FILE);
+  if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = job_context(o->threads, o->backend, &context);
   if (status) return status;
   interrupt_catch();

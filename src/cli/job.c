@@ -31,6 +31,7 @@ int job_open(job *j, const cli_options *options, const char *path) {
   *j = (job){.options = options, .path = path};
   sc_model_options_init(&o);
   o.cone = options->cone, o.jacobian = options->jacobian, o.impratio = options->impratio;
+  o.rows = options->rows == ROWS_MUJOCO;
   int code = sc_model_load(path, &o, &j->model);
   if (!code) code = sc_model_get(j->model, &j->info);
   if (code) return cli_fail(code);

@@ -1,6 +1,7 @@
 /* The program softcon: a table of commands. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@ typedef struct {
 static const command commands[] = {
     {"solve", "MODEL.xml", "the constraint forces and accelerations of a batch of states of one model", FOR_SOLVE,
      cmd_solve},
+    {"inspect", "MODEL.xml", "what a model's constraints are: every row of one state, in a table", FOR_INSPECT,
+     cmd_inspect},
     {"bench", "[MODEL.xml ...]",
      "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench},
 };
@@ -31,6 +34,7 @@ int cli_fail(int code) {
   case SC_ERROR_FILE:
   case SC_ERROR_VALUE:
   case SC_ERROR_UNSUPPORTED:
+  case SC_ERROR_MEMORY: /* more was asked for than the machine has */
     return EXIT_INPUT;
   case SC_ERROR_DEVICE:
     return EXIT_DEVICE;
@@ -66,7 +70,6 @@ int cli_refuse(const cli_options *o) {
   if (o->method > METHOD_NEWTON)
     return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
   if (o->precision == PRECISION_MIXED) return cli_fail_with(EXIT_INPUT, "--precision mixed %s", not_yet);
-  if (o->rows == ROWS_SOFTCON) return cli_fail_with(EXIT_INPUT, "--rows softcon %s: rows are MuJoCo's", not_yet);
   if (o->noslip > 0) return cli_fail_with(EXIT_INPUT, "--noslip %d %s", o->noslip, not_yet);
   if (o->device == DEVICE_CUDA)
     return cli_fail_with(
@@ -82,7 +85,7 @@ static void print_help(FILE *out) {
       "softcon %s: MuJoCo's soft constraints of many environments at once\n\nusage: softcon COMMAND [OPTIONS] ...\n\n",
       sc_version());
   for (size_t i = 0; i < NCOMMAND; i++)
-    fprintf(out, "  %-6s %-16s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+    fprintf(out, "  %-8s %-16s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
   fprintf(out, "\nsoftcon COMMAND --help lists the options of a command.\n%s", statuses);
 }
 
@@ -92,7 +95,7 @@ static void print_command_help(const command *c) {
   printf("\n%s", statuses);
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "";
   if (!strcmp(name, "--version")) {
     printf("softcon %s\n", sc_version());
@@ -116,4 +119,10 @@ int main(int argc, char **argv) {
   if (*name) fprintf(stderr, "softcon: \"%s\" is not a command\n\n", name);
   print_help(stderr);
   return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  int status = run(argc, argv), lost = fflush(stdout) || ferror(stdout);
+  if (!lost || (status != EXIT_SOLVED && status != EXIT_NOT_SOLVED)) return status;
+  return cli_fail_with(EXIT_INPUT, "standard output cannot be written: %s", strerror(errno));
 }

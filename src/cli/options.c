@@ -34,27 +34,36 @@ static const option table[] = {
   {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, BOTH, "steps taken before a state is used (default 100)"},
   {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH, "how to solve; this version: newton"},
   {"precision",     "f64|f32|mixed",          CHOICE,  AT(precision), 0, 0, BOTH, "of the iteration (default f64; bench f64 and f32); the verdict is always in double"},
-  {"cone",          "pyramidal|elliptic",     CHOICE,  AT(cone), 0, 0, BOTH, "friction cones (default: the model's)"},
-  {"impratio",      "X",                      REAL,    AT(impratio), 1e-300, 1e300, BOTH, "ratio of frictional to normal impedance (default: the model's)"},
-  {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH, "of the scaled gradient and gap (default: the model's)"},
-  {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH, "at most (default: the model's)"},
-  {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH, "of the line search, at most (default: the model's)"},
+  {"cone",          "pyramidal|elliptic",     CHOICE,  AT(cone), 0, 0, BOTH | FOR_INSPECT, "friction cones (default: the model's)"},
+  {"impratio",      "X",                      REAL,    AT(impratio), 1e-300, 1e300, BOTH | FOR_INSPECT, "ratio of frictional to normal impedance (default: the model's)"},
+  {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH | FOR_INSPECT, "of the scaled gradient and gap (default: the model's)"},
+  {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH | FOR_INSPECT, "at most (default: the model's)"},
+  {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH | FOR_INSPECT, "of the line search, at most (default: the model's)"},
   {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, BOTH, "noslip iterations afterwards; this version: 0"},
   {"jacobian",      "dense|sparse|auto",      CHOICE,  AT(jacobian), 0, 0, BOTH, "only which empty blocks exist (default: the model's)"},
   {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve; this version: the CPU"},
   {"threads",       "N",                      INTEGER, AT(threads), 1, 4096, BOTH, "worker threads (default: all cores; bench: 1 for what is timed)"},
   {"backend",       "NAME",                   TEXT,    AT(backend), 0, 0, BOTH, "instruction set of the CPU (default: the fastest)"},
-  {"rows",          "softcon|mujoco",         CHOICE,  AT(rows), 0, 0, BOTH, "who assembles the rows; this version: mujoco"},
+  {"rows",          "softcon|mujoco",         CHOICE,  AT(rows), 0, 0, BOTH | FOR_INSPECT, "who assembles the rows (default softcon)"},
   {"compare",       "mujoco",                 CHOICE,  AT(compare), 0, 0, FOR_SOLVE, "time MuJoCo's own solver on the same states, and measure the errors"},
   {"out",           "PATH",                   TEXT,    AT(out), 0, 0, BOTH, "write the results there (bench: a folder, default results)"},
-  {"save-rows",     NULL,                     LATER,   0, 0, 0, FOR_SOLVE, "also write the rows' parameters (not in this version)"},
-  {"save-contacts", NULL,                     LATER,   0, 0, 0, FOR_SOLVE, "also write contacts (not in this version)"},
+  {"save-rows",     NULL,                     FLAG,    AT(save_rows), 0, 0, FOR_SOLVE, "with --out: also write the rows' parameters and Jacobian (efc_KBIP, efc_J, ...)"},
+  {"save-contacts", NULL,                     FLAG,    AT(save_contacts), 0, 0, FOR_SOLVE, "with --out: also write every contact's geoms, position, frame and force"},
   {"set-aside",     "FILE.h5",                LATER,   0, 0, 0, BOTH, "write environments that were not solved (not in this version)"},
   {"max-rows",      "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
   {"max-contacts",  "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
-  {"json",          NULL,                     FLAG,    AT(json), 0, 0, BOTH, "print JSON instead of a table"},
-  {"quiet",         NULL,                     FLAG,    AT(quiet), 0, 0, BOTH, "no progress, no notes"},
-  {"help",          NULL,                     FLAG,    AT(help), 0, 0, BOTH, "this text"},
+  {"states",        "FILE.h5",                TEXT,    AT(states), 0, 0, FOR_INSPECT, "take the state from this file: dataset /states, row --env"},
+  {"env",           "I",                      INTEGER, AT(env), 0, INT_MAX, FOR_INSPECT, "which state of --states (default 0)"},
+  {"key",           "NAME|N",                 TEXT,    AT(key), 0, 0, FOR_INSPECT, "the state of a keyframe (default: qpos0)"},
+  {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, FOR_INSPECT, "steps taken from there first (default 0)"},
+  {"actuators",     NULL,                     FLAG,    AT(actuators), 0, 0, FOR_INSPECT, "instead: every joint's actuators and what they are"},
+  {"jacobian",      "SITE",                   TEXT,    AT(site), 0, 0, FOR_INSPECT, "instead: how far every joint moves this site"},
+  {"angle",         "X",                      REAL,    AT(angle), 1e-300, 1e300, FOR_INSPECT, "of --jacobian: turn by X rad, slide by X m (default 0.5)"},
+  {"lint",          NULL,                     FLAG,    AT(lint), 0, 0, FOR_INSPECT, "instead: settings that will not do what their author thinks"},
+  {"plot",          "DIR",                    TEXT,    AT(plot), 0, 0, FOR_SOLVE | FOR_INSPECT, "draw pictures there, as PNG and SVG; needs gnuplot"},
+  {"json",          NULL,                     FLAG,    AT(json), 0, 0, BOTH | FOR_INSPECT, "print JSON instead of a table"},
+  {"quiet",         NULL,                     FLAG,    AT(quiet), 0, 0, BOTH | FOR_INSPECT, "no progress, no notes"},
+  {"help",          NULL,                     FLAG,    AT(help), 0, 0, BOTH | FOR_INSPECT, "this text"},
 };
 /* clang-format on */
 #define NOPTION ((int)(sizeof table / sizeof *table))
@@ -139,7 +148,7 @@ static int parse_value(const char *command, const option *o, const char *text, c
 /* ------------------------------------------------------------------ parsing */
 
 static void set_defaults(cli_options *o) {
-  *o = (cli_options){.impratio = (double)NAN, .tolerance = (double)NAN};
+  *o = (cli_options){.impratio = (double)NAN, .tolerance = (double)NAN, .angle = (double)NAN, .env = -1};
   o->envs = o->warmup = o->method = o->precision = o->cone = o->jacobian = o->device = o->rows = -1;
   o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = -1;
 }
@@ -148,6 +157,19 @@ static int check_together(const char *command, const cli_options *o) {
   if (!o->states || (o->envs < 0 && o->warmup < 0)) return 1;
   fprintf(stderr, "softcon %s: --states and --%s exclude each other: states are read or made\n", command,
           o->envs >= 0 ? "envs" : "warmup");
+  return 0;
+}
+
+/* what is saved goes into the result file, and MuJoCo's rows come without their parameters */
+static int check_saved(const char *command, const cli_options *o) {
+  const char *name = o->save_rows ? "save-rows" : "save-contacts";
+  if ((o->save_rows || o->save_contacts) && !o->out)
+    fprintf(stderr, "softcon %s: --%s needs --out, the file to write into\n", command, name);
+  else if (o->save_rows && o->rows == ROWS_MUJOCO)
+    fprintf(stderr, "softcon %s: --save-rows needs --rows softcon: MuJoCo's rows are taken without parameters\n",
+            command);
+  else
+    return 1;
   return 0;
 }
 
@@ -175,7 +197,7 @@ int options_parse(unsigned command, int argc, char **argv, cli_options *options)
   }
   options->models = (const char *const *)(argv + optind);
   options->nmodel = argc - optind;
-  return options->help || check_together(argv[0], options);
+  return options->help || (check_together(argv[0], options) && check_saved(argv[0], options));
 }
 
 void options_help(unsigned command, FILE *out) {

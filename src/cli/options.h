@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Bits of the commands that an option belongs to. */
-enum { FOR_SOLVE = 1, FOR_BENCH = 2 };
+enum { FOR_SOLVE = 1, FOR_BENCH = 2, FOR_INSPECT = 256 };
 
 /* Values of the options with a fixed set, in the order of their words. */
 enum { METHOD_NEWTON, METHOD_CG, METHOD_PGS, METHOD_DIRECT };
@@ -28,8 +28,14 @@ typedef struct cli_options {
   int iterations, ls_iterations, noslip, threads;
   int compare;     /* 0: MuJoCo */
   const char *out; /* file, or folder of bench */
+  int save_rows, save_contacts;
+  const char *plot; /* folder */
   const char *backend;
   const char *later; /* name of an option that this version knows but does not have */
+  int env; /* of inspect, and so below: row of states */
+  const char *key, *site;
+  double angle;
+  int actuators, lint;
   int json, quiet, help;
 } cli_options;
 

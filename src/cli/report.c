@@ -29,13 +29,14 @@ const char *report_verdicts(const summary *s, char *buffer, size_t size) {
 /* ------------------------------------------------------------------ the table */
 
 #define INDENT "  %-15s"
+#define FIRST 8 /* environments that are named */
 
 static void print_unsolved(const sc_result *r) {
   int listed = 0;
   for (int i = 0; i < r->nenv; i++) {
     if (r->status[i] == SC_SOLVED) continue;
     if (listed == 0) printf(INDENT, "not solved");
-    if (listed == 8) {
+    if (listed == FIRST) {
       printf(", ...");
       break;
     }
@@ -43,6 +44,23 @@ static void print_unsolved(const sc_result *r) {
     listed++;
   }
   if (listed) printf("\n");
+}
+
+/* "flags  3 repaired (first: environments 17, 4711, 4712), ..." */
+static void print_flags(const report *r) {
+  const sc_result *result = &r->solver->result;
+  int listed = 0;
+  printf(INDENT, "flags");
+  for (int bit = 0; bit < SC_NFLAG; bit++) {
+    int found = 0, count = r->summary->flags[bit];
+    if (!count) continue;
+    printf("%s%d %s (%s", listed++ ? ", " : "", count, sc_flag_name(bit), count > FIRST ? "first: " : "");
+    printf("environment%s", count > 1 ? "s" : "");
+    for (int i = 0; i < result->nenv && found < FIRST; i++)
+      if ((result->flags[i] >> bit) & 1) printf("%s %d", found++ ? "," : "", i);
+    printf("%s)", count > FIRST ? ", ..." : "");
+  }
+  printf("%s\n", listed ? "" : "none");
 }
 
 static void print_problem(const report *r) {
@@ -55,7 +73,8 @@ static void print_problem(const report *r) {
   printf(", %d dofs each", s->nv);
   if (s->envs) printf(", rows: mean %.1f, max %zu", s->nefc_mean, s->nefc_max);
   printf("\n");
-  printf(INDENT "%s cones, impratio %g\n", "problem", j->info.cone ? "elliptic" : "pyramidal", j->info.impratio);
+  printf(INDENT "%s cones, impratio %g; rows by %s\n", "problem", j->info.cone ? "elliptic" : "pyramidal",
+         j->info.impratio, j->options->rows == ROWS_MUJOCO ? "MuJoCo" : "softcon");
   printf(INDENT "newton, %s, tolerance %g, at most %d iterations\n", "solver", r->precision, o->tolerance,
          o->iterations);
   printf(INDENT "%s (%s), %d thread%s%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "",
@@ -67,7 +86,7 @@ static void print_answer(const report *r) {
   char text[200];
   printf(INDENT "%s\n", "verdicts", report_verdicts(s, text, sizeof text));
   print_unsolved(&r->solver->result);
-  printf(INDENT "%s\n", "flags", list_counts(s->flags, SC_NFLAG, sc_flag_name, "none", text, sizeof text));
+  print_flags(r);
   if (!s->envs) return;
   printf(INDENT "mean %.2f, max %d\n", "iterations", s->iterations_mean, s->iterations_max);
   printf(INDENT "median %.2g, max %.2g; scaled by 1/trace M: max %.2g\n", "certified gap", s->gap.median, s->gap.max,
@@ -118,6 +137,16 @@ static void add_counts(cJSON *object, const char *name, const int *counts, int n
   for (int i = 0; i < n; i++) cJSON_AddNumberToObject(inner, word(i), counts[i]);
 }
 
+/* the first environments that carry each flag */
+static void add_flagged(cJSON *object, const sc_result *r) {
+  cJSON *inner = cJSON_AddObjectToObject(object, "flagged");
+  for (int bit = 0; bit < SC_NFLAG; bit++) {
+    cJSON *list = cJSON_AddArrayToObject(inner, sc_flag_name(bit));
+    for (int i = 0, found = 0; i < r->nenv && found < FIRST; i++)
+      if ((r->flags[i] >> bit) & 1) cJSON_AddItemToArray(list, cJSON_CreateNumber(i)), found++;
+  }
+}
+
 static void add_spread(cJSON *object, const char *name, spread x, int with_p99) {
   cJSON *inner = cJSON_AddObjectToObject(object, name);
   add_number(inner, "median", x.median);
@@ -157,11 +186,13 @@ void report_json(const report *r) {
   cJSON_AddStringToObject(o, "method", "newton");
   cJSON_AddStringToObject(o, "precision", r->precision);
   cJSON_AddStringToObject(o, "cone", j->info.cone ? "elliptic" : "pyramidal");
+  cJSON_AddStringToObject(o, "rows", j->options->rows == ROWS_MUJOCO ? "mujoco" : "softcon");
   cJSON_AddStringToObject(o, "device", r->device);
   cJSON_AddStringToObject(o, "backend", r->backend);
   cJSON_AddNumberToObject(o, "threads", r->threads);
   add_counts(o, "status", s->status, SC_NSTATUS, sc_status_name);
   add_counts(o, "flags", s->flags, SC_NFLAG, sc_flag_name);
+  add_flagged(o, &r->solver->result);
   cJSON *iterations = cJSON_AddObjectToObject(o, "iterations");
   add_number(iterations, "mean", s->iterations_mean);
   cJSON_AddNumberToObject(iterations, "max", s->iterations_max);

@@ -1,0 +1,204 @@
+/* Batches from states of a model: stages, rows, problems. */
+#include "mujoco_overrides.h"
+#include "mujoco_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const sc_model *model;
+  const double *states;
+  size_t nstate;
+  int sig;
+  sc_mj_overrides overrides;
+  sc_batch *batch;
+  sc_mj_worker *workers;
+  double *ones;       /* nv: the inertia and the not-a-number force of a bad environment */
+  double *nans;       /* nv + 1 */
+  int *count, *index; /* nv: 1 1 1 ..., 0 1 2 ... */
+} batch_job;
+
+/* An environment without data: its verdict will be bad_input. Without dofs a row must bear the bad number. */
+static void set_bad(const batch_job *job, int env) {
+  static const int equality = SC_EQUALITY;
+  sc_problem p;
+  sc_problem_init(&p);
+  p.nv = (int)job->model->rows->nv;
+  p.M = job->ones, p.M_rownnz = job->count, p.M_rowadr = job->index, p.M_colind = job->index;
+  p.qfrc_smooth = job->nans;
+  if (!p.nv) p.nefc = 1, p.efc_type = &equality, p.efc_J = p.efc_D = p.efc_aref = job->nans;
+  sc_batch_set(job->batch, env, &p);
+}
+
+static int reserve_contacts(sc_mj_worker *w, int ncon) {
+  if (ncon <= w->ncon) return 1;
+  size_t n = (size_t)ncon + (size_t)ncon / 2;
+  free(w->dim);
+  free(w->friction);
+  free(w->mu);
+  w->dim = malloc(n * sizeof *w->dim);
+  w->friction = malloc(n * 5 * sizeof *w->friction);
+  w->mu = malloc(n * sizeof *w->mu);
+  w->ncon = w->dim && w->friction && w->mu ? (int)n : 0;
+  return w->ncon > 0;
+}
+
+/* The contacts that have pyramidal or elliptic rows, in the order of those rows. */
+static int list_contacts(sc_mj_worker *w, sc_problem *p) {
+  const mjData *d = w->data;
+  if (!reserve_contacts(w, d->ncon)) return 0;
+  int n = 0;
+  for (int row = 0; row < d->nefc;) {
+    int type = d->efc_type[row];
+    if (type != mjCNSTR_CONTACT_PYRAMIDAL && type != mjCNSTR_CONTACT_ELLIPTIC) {
+      row++;
+      continue;
+    }
+    const mjContact *c = &d->contact[d->efc_id[row]];
+    w->dim[n] = c->dim;
+    memcpy(w->friction + 5 * n, c->friction, sizeof c->friction);
+    w->mu[n++] = c->mu;
+    row += type == mjCNSTR_CONTACT_ELLIPTIC ? c->dim : 2 * (c->dim - 1);
+  }
+  p->ncon = n;
+  p->contact_dim = w->dim, p->contact_friction = w->friction, p->contact_mu = w->mu;
+  return 1;
+}
+
+/* MuJoCo's rows, in the ready form, pointing into the worker's mjData */
+static int mujoco_rows(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
+  const mjData *d = w->data;
+  sc_problem_init(p);
+  p->nv = (int)m->nv, p->nefc = d->nefc;
+  p->timestep = m->opt.timestep, p->impratio = m->opt.impratio;
+  p->efc_type = d->efc_type, p->efc_id = d->efc_id;
+  p->efc_J = d->efc_J;
+  if (mj_isSparse(m)) p->J_rownnz = d->efc_J_rownnz, p->J_rowadr = d->efc_J_rowadr, p->J_colind = d->efc_J_colind;
+  p->efc_frictionloss = d->efc_frictionloss;
+  p->efc_D = d->efc_D, p->efc_aref = d->efc_aref;
+  return list_contacts(w, p) ? SC_OK : sc_error_set(SC_ERROR_MEMORY, "no memory for %d contacts", d->ncon);
+}
+
+/* softcon's rows, in the parameters form, pointing into the worker's assembly */
+static int softcon_rows(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
+  if (!(m->opt.timestep <= 0)) return sc_mujoco_assemble(m, w->data, w->assembly, p);
+  /* MuJoCo accepts it, and then no time constant lies below two timesteps */
+  mjModel same = *m;
+  same.opt.timestep = 1, same.opt.disableflags |= mjDSBL_REFSAFE;
+  return sc_mujoco_assemble(&same, w->data, w->assembly, p);
+}
+
+/* the rows of the state in the worker's mjData, and the rest of its problem, into the batch */
+static int set_problem(const batch_job *job, const mjModel *m, sc_mj_worker *w, int env) {
+  const mjData *d = w->data;
+  sc_problem p;
+  int code = job->model->mujoco_rows ? mujoco_rows(m, w, &p) : softcon_rows(m, w, &p);
+  if (code) return code;
+  p.M = d->M, p.M_rownnz = m->M_rownnz, p.M_rowadr = m->M_rowadr, p.M_colind = m->M_colind;
+  p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = d->qacc_smooth;
+  if (!(m->opt.disableflags & mjDSBL_WARMSTART)) p.qacc_warmstart = d->qacc_warmstart;
+  code = sc_batch_set(job->batch, env, &p);
+  return code == SC_ERROR_VALUE ? SC_OK : code; /* its verdict says it */
+}
+
+static void batch_state(void *arg, int env, int worker) {
+  const batch_job *job = arg;
+  sc_mj_worker *w = &job->workers[worker];
+  const double *state = job->states + (size_t)env * job->nstate;
+  char text[SC_MJ_TEXT];
+  double start = sc_mj_seconds();
+  if (!sc_mj_finite(state, job->nstate)) {
+    set_bad(job, env);
+    return;
+  }
+  const mjModel *m = sc_mj_overrides_model(&job->overrides, job->model->rows, w, env, text);
+  if (!m) {
+    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s", text);
+    set_bad(job, env);
+    return;
+  }
+  sc_mj_stages stages = {m, w->data, state, job->sig};
+  int failed = sc_mj_guard(job->model->mujoco_rows ? sc_mj_run_stages : sc_mj_run_smooth_stages, &stages, text);
+  double middle = sc_mj_seconds();
+  const char *incomplete = failed ? "" : sc_mj_incomplete(w->data);
+  if (failed || incomplete[0]) {
+    if (failed) mj_resetData(m, w->data);
+    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s%s", failed ? "MuJoCo: " : incomplete, failed ? text : "");
+    set_bad(job, env);
+    return;
+  }
+  int code = set_problem(job, m, w, env);
+  if (code) sc_mj_fail(w, env, code, "%s", sc_error_text());
+  if (code == SC_ERROR_VALUE) set_bad(job, env);
+  w->times.kinematics += middle - start;
+  w->times.rows += sc_mj_seconds() - middle;
+}
+
+static int alloc_bad(const char *call, batch_job *job, size_t nv) {
+  job->ones = malloc((nv + 1) * sizeof *job->ones);
+  job->nans = malloc((nv + 1) * sizeof *job->nans);
+  job->count = malloc((nv + 1) * sizeof *job->count);
+  job->index = malloc((nv + 1) * sizeof *job->index);
+  if (!job->ones || !job->nans || !job->count || !job->index)
+    return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %zu dofs", call, nv);
+  for (size_t i = 0; i <= nv; i++)
+    job->ones[i] = 1, job->nans[i] = (double)NAN, job->count[i] = 1, job->index[i] = (int)i;
+  return SC_OK;
+}
+
+static int check_batch(const char *call, const sc_context *context, const sc_model *model, const double *states,
+                       int nenv, const sc_batch *batch) {
+  const char *null = !context ? "context" : !model ? "model" : !batch ? "batch" : !states && nenv > 0 ? "states" : NULL;
+  if (null) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, null);
+  if (nenv < 0 || nenv > sc_batch_nenv(batch))
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the batch's environments", call, nenv,
+                        sc_batch_nenv(batch));
+  return SC_OK;
+}
+
+static int make_workers(const char *call, sc_context *context, batch_job *job) {
+  int code = sc_mj_workers_create(call, context, job->model->rows, &job->workers);
+  if (!code) code = sc_mj_overrides_open(call, context, job->model->rows, &job->overrides, job->workers);
+  for (int i = 0; !code && !job->model->mujoco_rows && i < sc_context_threads(context); i++)
+    code = sc_assembly_create(&job->workers[i].assembly);
+  return code;
+}
+
+static int make_batch(const char *call, sc_context *context, batch_job *job, int nenv, const sc_override *overrides,
+                      int noverride, sc_model_times *times, sc_progress progress, void *arg) {
+  if (times) *times = (sc_model_times){0, 0};
+  int code = check_batch(call, context, job->model, job->states, nenv, job->batch);
+  if (!code) code = sc_mj_overrides_check(call, job->model, overrides, noverride, nenv, &job->overrides);
+  if (!code) code = sc_mj_signature(call, job->model, &job->sig, &job->nstate);
+  if (code) return code;
+  code = alloc_bad(call, job, (size_t)job->model->rows->nv);
+  if (!code) code = make_workers(call, context, job);
+  if (!code) {
+    sc_mj_each(context, nenv, batch_state, job, progress, arg);
+    code = sc_mj_workers_code(call, context, job->workers);
+    for (int i = 0; times && i < sc_context_threads(context); i++) {
+      times->kinematics += job->workers[i].times.kinematics;
+      times->rows += job->workers[i].times.rows;
+    }
+  }
+  sc_mj_workers_destroy(context, job->workers);
+  free(job->ones);
+  free(job->nans);
+  free(job->count);
+  free(job->index);
+  return code;
+}
+
+int sc_model_batch(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, sc_batch *batch,
+                   sc_model_times *times, sc_progress progress, void *arg) {
+  batch_job job = {.model = model, .states = states, .sig = sig, .batch = batch};
+  return make_batch("sc_model_batch", context, &job, nenv, NULL, 0, times, progress, arg);
+}
+
+int sc_model_batch_with(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                        const sc_override *overrides, int noverride, sc_batch *batch, sc_model_times *times,
+                        sc_progress progress, void *arg) {
+  batch_job job = {.model = model, .states = states, .sig = sig, .batch = batch};
+  return make_batch("sc_model_batch_with", context, &job, nenv, overrides, noverride, times, progress, arg);
+}
