@@ -81,9 +81,12 @@ static wide relative(const check_data *d, const wide *v, const wide *a) {
   return check_norm(d, v) / fmaxl(fmaxl(check_norm(d, a), check_norm(d, d->s)), 1e-300L);
 }
 
+#define MOST_STEPS 3000
+
 /* Newton from best.a. Far away with a line search; once steps are below 1e-8 they are taken whole, until three in turn did
- * not halve the gradient. The point of the smallest gradient is left in best. 0: a factorisation failed */
-static int newton(const check_data *d, point *best, point *p, point *q, wide *v, wide *H) {
+ * not halve the gradient. The point of the smallest gradient is left in best. Very stiff contacts that slide take hundreds
+ * of steps. NULL, or what went wrong */
+static const char *newton(const check_data *d, point *best, point *p, point *q, wide *v, wide *H) {
   size_t n = (size_t)d->n, m = (size_t)d->m;
   check_residual(d, best->a, best->g, best->x, best->f, best->K);
   wide least = weight(d, best->g);
@@ -91,9 +94,10 @@ static int newton(const check_data *d, point *best, point *p, point *q, wide *v,
   memcpy((to)->a, (from)->a, n * sizeof(wide)), memcpy((to)->g, (from)->g, n * sizeof(wide)),             \
       memcpy((to)->f, (from)->f, m * sizeof(wide)), memcpy((to)->K, (from)->K, 6 * m * sizeof(wide))
   COPY(p, best);
-  for (int it = 0, worse = 0; it < 300 && worse < 3 && least > 0; it++) {
+  int it = 0;
+  for (int worse = 0; it < MOST_STEPS && worse < 3 && least > 0; it++) {
     hessian(d, p->K, H);
-    if (!check_factor(H, d->n)) return 0;
+    if (!check_factor(H, d->n)) return "M + J'KJ lost its positive definiteness to rounding";
     for (size_t i = 0; i < n; i++) v[i] = -p->g[i];
     check_lower(H, d->n, v);
     check_upper(H, d->n, v);
@@ -112,7 +116,7 @@ static int newton(const check_data *d, point *best, point *p, point *q, wide *v,
     }
   }
 #undef COPY
-  return 1;
+  return it < MOST_STEPS ? NULL : "Newton's method did not reach the optimum";
 }
 
 static wide *take_point(point *p, wide *at, size_t n, size_t m) {
@@ -138,7 +142,8 @@ int sc_check_polish(const sc_problem *problem, double *qacc, double *efc_force) 
     if (!isfinite(qacc[i])) code = sc_error_set(SC_ERROR_VALUE, "sc_check_polish: qacc[%zu] is %g, not finite", i, qacc[i]);
   }
   if (!code && n && !(d.L[0] > 0)) code = sc_error_set(SC_ERROR_VALUE, "sc_check_polish: M is not positive definite");
-  if (!code && !newton(&d, &best, &p, &q, v, H)) code = sc_error_set(SC_ERROR_VALUE, "sc_check_polish: M + J'KJ lost its positive definiteness to rounding");
+  const char *failure = code ? NULL : newton(&d, &best, &p, &q, v, H);
+  if (failure) code = sc_error_set(SC_ERROR_VALUE, "sc_check_polish: %s", failure);
   if (!code) {
     for (size_t i = 0; i < n; i++) qacc[i] = (double)best.a[i];
     for (size_t i = 0; efc_force && i < m; i++) efc_force[i] = (double)best.f[i];
