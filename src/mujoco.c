@@ -94,7 +94,7 @@ static int check_model(const char *call, const char *name, const mjModel *m) {
   if (m->nflex > 0)
     return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: flex objects are not supported (nflex = %d)", call, name,
                         (int)m->nflex);
-  if (m->opt.integrator == mjINT_DISCRETE)
+  if (m->opt.integrator > mjINT_IMPLICITFAST) /* the one after it; older versions have no name for it */
     return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: integrator \"discrete\" is not supported", call, name);
   if (m->opt.enableflags & mjENBL_SLEEP)
     return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: %s: sleeping is not supported (flag sleep=\"enable\")", call, name);

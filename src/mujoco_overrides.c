@@ -235,7 +235,7 @@ static void write_field(mjModel *m, const field *f, const double *x, size_t n) {
     memcpy(array, x, n * sizeof *x);
 }
 
-/* what the compiler derives from margins and gaps, for the broad phase of collision: the largest sum of a body's geoms */
+/* what the compiler derives from margins and gaps for the broad phase of collision: the largest sum of a body's geoms */
 static void update_margins(mjModel *m) {
   memset(m->body_margin, 0, (size_t)m->nbody * sizeof *m->body_margin);
   for (int g = 0; g < m->ngeom; g++) {

@@ -238,6 +238,8 @@ static const bad_case output_cases[] = {
     {"a read-only folder", "solve ball.xml --envs 3 --out closed/out.h5", 3, "closed: Permission denied", {.plain_user = 1}},
     {"a name of 300 characters", "solve ball.xml --envs 3 --out @300", 3, "xxx", {0}},
     {"a name of 5000 characters", "solve ball.xml --envs 3 --out @5000", 3, "the path is too long", {0}},
+    {"the model for an output", "solve ball.xml --envs 3 --out ball.xml", 2, "is a file that is read", {0}},
+    {"the states for an output", "solve ball.xml --states good.h5 --out ./good.h5", 2, "is a file that is read", {0}},
     {"a file for bench's folder", "bench ball.xml --envs 3 --out keep.h5", 3, "keep.h5", {0}},
     {"bench in a read-only folder", "bench ball.xml --envs 3 --out closed/results", 3, "closed/results: Permission denied", {.plain_user = 1}},
     {"bench with a path too long", "bench ball.xml --envs 3 --out @5000", 3, "the path is too long", {0}},

@@ -2,7 +2,19 @@
 #include "report.h"
 #include "store.h"
 
+#include <sys/stat.h>
+
 /* ------------------------------------------------------------------ output */
+
+/* Results must not replace what they are made from. */
+static int check_out(const cli_options *o) {
+  const char *inputs[] = {o->models[0], o->states};
+  struct stat out, in;
+  for (int i = 0; i < 2; i++)
+    if (inputs[i] && !stat(o->out, &out) && !stat(inputs[i], &in) && out.st_dev == in.st_dev && out.st_ino == in.st_ino)
+      return cli_fail_with(EXIT_USAGE, "solve: --out %s is a file that is read", o->out);
+  return sc_store_can_write(o->out) ? cli_fail(SC_ERROR_FILE) : 0;
+}
 
 static int write_result(const job *j, sc_context *context, const timed_solver *t, const report *r) {
   sc_store_run run = {.model = j->path,
@@ -75,7 +87,7 @@ int cmd_solve(const cli_options *o) {
   if (o->nmodel != 1)
     return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
   int status = cli_refuse(o);
-  if (!status && o->out && sc_store_can_write(o->out)) status = cli_fail(SC_ERROR_FILE);
+  if (!status && o->out) status = check_out(o);
   if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = job_context(o->threads, o->backend, &context);
   if (status) return status;

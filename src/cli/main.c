@@ -10,15 +10,17 @@ typedef struct {
   const char *name, *arguments, *summary;
   unsigned bit; /* in the table of options */
   int (*run)(const cli_options *options);
+  const char *example; /* works as it stands where the program was built */
 } command;
 
 static const command commands[] = {
     {"solve", "MODEL.xml", "the constraint forces and accelerations of a batch of states of one model", FOR_SOLVE,
-     cmd_solve},
+     cmd_solve, "softcon solve scenes/humanoid.xml --envs 512 --compare mujoco --out humanoid.h5"},
     {"inspect", "MODEL.xml", "what a model's constraints are: every row of one state, in a table", FOR_INSPECT,
-     cmd_inspect},
+     cmd_inspect, "softcon inspect scenes/gripper.xml --lint"},
     {"bench", "[MODEL.xml ...]",
-     "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench},
+     "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench,
+     "softcon bench scenes/legged.xml --envs 512"},
 };
 #define NCOMMAND (sizeof commands / sizeof *commands)
 
@@ -92,7 +94,7 @@ static void print_help(FILE *out) {
 static void print_command_help(const command *c) {
   printf("softcon %s %s: %s\n\n", c->name, c->arguments, c->summary);
   options_help(c->bit, stdout);
-  printf("\n%s", statuses);
+  printf("\nExample: %s\n%s", c->example, statuses);
 }
 
 static int run(int argc, char **argv) {
