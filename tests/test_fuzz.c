@@ -9,9 +9,9 @@
 #include <hdf5.h>
 
 #ifdef SOFTCON_SANITIZED
-enum { ROUNDS = 1000, FILES = 20 };
+enum { ROUNDS = 3000, FILES = 40 };
 #else
-enum { ROUNDS = 2000, FILES = 30 };
+enum { ROUNDS = 8000, FILES = 80 };
 #endif
 
 Test(fuzz, problems) {

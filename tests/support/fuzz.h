@@ -188,7 +188,7 @@ static inline void fuzz_harm_sizes(fuzz_problem *f, test_random *r) {
   const int most[] = {MOST_DOFS, MOST_ROWS, MOST_CONTACTS, 2147483647};
   int k = random_below(r, 4);
   int64_t value = random_one_in(r, 2) ? fuzz_int(r) : (int64_t)*sizes[k] + random_below(r, 5) - 2;
-  *sizes[k] = value > most[k] ? most[k] : (int)value;
+  *sizes[k] = value > most[k] ? most[k] : value < INT32_MIN ? INT32_MIN : (int)value;
   if (random_one_in(r, 16)) f->p.size = (size_t)random_below(r, 500);
   if (random_one_in(r, 8)) f->p.timestep = fuzz_number(r);
   if (random_one_in(r, 8)) f->p.impratio = fuzz_number(r);
