@@ -14,13 +14,16 @@ softcon_kernel(reference f32 1 -ffp-contract=off) # beside reference.c, which is
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   target_compile_definitions(softcon PRIVATE SC_HAVE_X86=1)
   set(avx2 -mavx2 -mfma -mbmi -mbmi2 -mpopcnt -mlzcnt)
-  set(avx512 -march=x86-64-v4 -mprefer-vector-width=256) # 256 bits were faster than 512
+  set(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  set(avx512vl -march=x86-64-v4 -mprefer-vector-width=256) # for processors that slow down at 512 bits
   softcon_kernel(sse2 f64 2 -fno-strict-aliasing) # strict aliasing sends gcc 12 into an internal error
   softcon_kernel(sse2 f32 4)
   softcon_kernel(avx2 f64 4 ${avx2})
   softcon_kernel(avx2 f32 8 ${avx2})
-  softcon_kernel(avx512 f64 4 ${avx512})
-  softcon_kernel(avx512 f32 8 ${avx512})
+  softcon_kernel(avx512vl f64 4 ${avx512vl})
+  softcon_kernel(avx512vl f32 8 ${avx512vl})
+  softcon_kernel(avx512 f64 8 ${avx512})
+  softcon_kernel(avx512 f32 16 ${avx512})
 else()
   softcon_kernel(base f64 2)
   softcon_kernel(base f32 4)

@@ -51,12 +51,22 @@ static mask rounding_error(const sc_pack *p, sc_work *w) {
   return lt(splat(w->task.force_noise) * size, splat(w->task.rounding) * noise);
 }
 
-/* f -= K J v for an elliptic contact */
-FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const real *x, const real *Jv, real *f) {
-  real K[21];
+/* f -= K J v for an elliptic contact, in these lanes */
+FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const real *x, const real *Jv, mask lanes, real *f) {
+  real K[21], size = splat(0);
   cone_curvature(d, coef, NUM(p, D) + row, x + row, cone_find(d, coef, x + row), K);
   for (int i = 0; i < d; i++)
     for (int j = 0; j < d; j++) f[row + i] -= K[i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * Jv[row + j];
+  /* along the tangent the cone is left by the square of the step: back onto it */
+  f[row] = sel(lanes, larger(f[row], splat(0)), f[row]);
+  for (int j = 1; j < d; j++) {
+    real t = f[row + j] / CONE_C(coef, j);
+    size += t * t;
+  }
+  size = root(size);
+  mask beyond = both(lanes, lt(f[row], size));
+  real shrink = f[row] / sel(beyond, size, splat(1));
+  for (int j = 1; j < d; j++) f[row + j] = sel(beyond, f[row + j] * shrink, f[row + j]);
 }
 
 /* Forces of stiff rows, more exactly than a rounded acceleration can give them: those of the point a + v that a Newton step
@@ -76,7 +86,7 @@ static void refine_forces(const sc_pack *p, sc_work *w, mask lanes) {
   EACH(r, p->conerow) f[r] -= k[r] * Jv[r];
   EACH(i, p->nf) f[p->ne + i] = smaller(larger(f[p->ne + i], -eta[i]), eta[i]);
   EACH(i, p->nu) f[p->ne + p->nf + i] = larger(f[p->ne + p->nf + i], splat(0));
-  CONES(p, refine_cone(p, d, row, coef, w->x, Jv, f));
+  CONES(p, refine_cone(p, d, row, coef, w->x, Jv, lanes, f));
   EACH(r, p->nefc) w->used[r] = 1;
   SYNC;
   mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
@@ -99,13 +109,14 @@ static void certify(const sc_pack *p, sc_work *w) {
   real gap = half_inverse_norm(p, g);
   real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300));
   store_lanes(w->gap, gap);
-  store_lanes(w->bound, root(splat(2) * gap) / root(size));
+  real bound = root(splat(2) * gap) / root(size);
+  store_lanes(w->bound, bound);
   store_lanes(w->objective, splat(0.5) * inertia + cost_rows(p, w->x));
   mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
   real floor = half_inverse_norm(p, w->v);
   store_lanes(w->floor, floor);
-  /* only near the optimum is the step as small as that */
-  mask near = either(le(*NUM(p, scale) * gap, splat(w->task.tolerance)), le(gap, floor));
+  /* only near the optimum is the step as small as that: where the verdict is solved */
+  mask near = either(le(*NUM(p, scale) * gap, splat(w->task.tolerance)), both(le(gap, floor), le(bound, splat(1e-2))));
   if (any(both(noisy, near))) refine_forces(p, w, both(noisy, near));
 }
 

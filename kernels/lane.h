@@ -76,6 +76,10 @@ FN int any(mask m) {
   return __builtin_ia32_movmskps256((float __attribute__((vector_size(32))))m);
 #elif defined(__AVX__) && !SC_SINGLE && SC_LANES == 4
   return __builtin_ia32_movmskpd256((double __attribute__((vector_size(32))))m);
+#elif defined(__AVX512DQ__) && SC_SINGLE && SC_LANES == 16
+  return __builtin_ia32_cvtd2mask512((int __attribute__((vector_size(64))))m) != 0;
+#elif defined(__AVX512DQ__) && !SC_SINGLE && SC_LANES == 8
+  return __builtin_ia32_cvtq2mask512((long long __attribute__((vector_size(64))))m) != 0;
 #else
   bits s = 0;
   for (int l = 0; l < SC_LANES; l++) s |= m[l];

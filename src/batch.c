@@ -1,5 +1,7 @@
 #include "batch.h"
 
+#include "../kernels/law.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +111,7 @@ static void copy_rows(sc_env *e, const sc_problem *p) {
   copy(e->frictionloss, p->efc_frictionloss, m);
   for (size_t i = 0; i < c; i++) {
     e->dim[i] = p->contact_dim[i];
-    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(1e-5, p->contact_friction[5 * i + k]); /* mjMINMU */
+    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(LAW_MINMU, p->contact_friction[5 * i + k]);
   }
   if (!p->efc_D) { /* rows.c makes the rest, if the numbers are valid */
     double *made[] = {e->D, e->R, e->aref, e->K, e->B, e->d, e->dp, e->diagA};

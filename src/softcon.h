@@ -179,7 +179,7 @@ typedef struct sc_problem {
   const double *qacc_warmstart; /* nv: where to start; NULL: qacc_smooth */
 
   const int *efc_type;        /* nefc: sc_type */
-  const int *efc_id;          /* nefc, or NULL: consecutive equality rows of equal id form one block with one impedance,
+  const int *efc_id;          /* nefc, or NULL: consecutive equality rows of equal id >= 0 form one block with one impedance,
                                  taken at the norm of their pos (connect: 3 rows, weld: 6); NULL: every row by itself */
   const double *efc_J;        /* nefc x nv, or, with J_rownnz, the entries of row i at J_rowadr[i] */
   const int *J_rownnz, *J_rowadr, *J_colind;
@@ -327,7 +327,7 @@ SC_API int sc_solver_phases(const sc_solver *solver, sc_phases *phases);
 
 /* ------------------------------------------------------------------ independent verification */
 
-/* What an answer is worth, computed from the data in plain dense arithmetic, in extended precision, that shares no code with the solver.
+/* What an answer is worth, computed from the data in plain dense arithmetic, in extended precision, whose arithmetic shares nothing with the solver.
  * `problem` is in the ready form (sc_batch_get makes one). */
 typedef struct sc_check_report {
   double gap;                 /* 1/2 g' M^-1 g at qacc */

@@ -1,6 +1,8 @@
 /* Is a problem legal (structure), and are its numbers valid. Errors name environment, field, row, value and bound. */
 #include "batch.h"
 
+#include "../kernels/law.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -165,7 +167,7 @@ static int check_cones(const sc_problem *p, int env) {
     }
     int dim = p->contact_dim[contact];
     for (int j = 1; type == SC_CONTACT_ELLIPTIC && j < dim; j++) {
-      double mu = p->contact_mu[contact], c = fmax(1e-5, p->contact_friction[5 * contact + j - 1]);
+      double mu = p->contact_mu[contact], c = fmax(LAW_MINMU, p->contact_friction[5 * contact + j - 1]);
       if (!within(mu, POSITIVE))
         return sc_error_set(SC_ERROR_VALUE, CALL "contact_mu[%d] is %g, not %s", env, contact, mu, bound_text[POSITIVE]);
       double want = p->efc_D[r] * c * c / (mu * mu);

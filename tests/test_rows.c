@@ -580,6 +580,7 @@ static const number_case number_cases[] = {
     {READY, AT(D[3]), 0, "efc_D[3] is 0, not finite and > 0"},
     {READY, AT(D[3]), -38, "efc_D[3] is -38, not finite and > 0"},
     {READY, AT(D[6]), 38, "efc_D[6] is 38, not D of the contact's first row"},
+    {READY, AT(D[6]), 9.5001, "efc_D[6] is 9.5001, not D of the contact's first row"},
     {READY, AT(aref[0]), NAN, "efc_aref[0] is"},
     {READY, AT(mu[0]), NAN, "contact_mu[0] is"},
     {READY, AT(mu[0]), 0, "contact_mu[0] is 0, not finite and > 0"},

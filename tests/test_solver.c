@@ -101,6 +101,48 @@ Test(solver, float_is_accurate_where_it_says_so) {
   }
 }
 
+/* a batch too stiff for float; the rows' D are larger in every second environment */
+static test_run stiff_run(int precision, int retry) {
+  test_run t = open_run(NULL, 2, precision, 1e-8, NPROBLEM * SEEDS);
+  sc_solver_options o;
+  sc_solver_options_init(&o);
+  o.precision = precision, o.retry = retry;
+  sc_solver_destroy(t.solver);
+  CALL(sc_solver_create(t.context, &o, &t.solver));
+  for (int i = 0; i < NPROBLEM * SEEDS; i++) {
+    test_problem q = make_problem(&problem_cases[i / SEEDS], (uint64_t)(i % SEEDS));
+    for (int k = 0; i % 2 && k < q.p.nefc; k++) q.D[k] *= 1e5;
+    CALL(sc_batch_set(t.batch, i, &q.p));
+    free_problem(&q);
+  }
+  solve_run(&t);
+  return t;
+}
+
+static int same_answer(const test_run *a, const test_run *b, int i) {
+  size_t n = a->r.nv_offset[i + 1] - a->r.nv_offset[i];
+  return a->r.status[i] == b->r.status[i] && !memcmp(run_qacc(a, i), run_qacc(b, i), n * sizeof(double));
+}
+
+/* what float solves is float's answer; the rest is the answer in double, with a flag and both iterations */
+Test(solver, what_float_leaves_unsolved_is_solved_in_double) {
+  test_run once = stiff_run(SC_F32, 0), twice = stiff_run(SC_F32, 1), in_double = stiff_run(SC_F64, 1);
+  int retried = 0, left = 0;
+  for (int i = 0; i < NPROBLEM * SEEDS; i++) {
+    int again = once.r.status[i] != SC_SOLVED, flag = (twice.r.flags[i] & SC_RETRIED_F64) != 0;
+    int iterations = once.r.iterations[i] + (again ? in_double.r.iterations[i] : 0);
+    cr_expect_eq(flag, again, "\"%s\" seed %d: flag %d, but float said %s", name_of(i), i % SEEDS, flag, sc_status_name(once.r.status[i]));
+    cr_expect_eq(twice.r.iterations[i], iterations, "\"%s\" seed %d: %d iterations, not %d", name_of(i), i % SEEDS, twice.r.iterations[i], iterations);
+    cr_expect(same_answer(&twice, again ? &in_double : &once, i), "\"%s\" seed %d: not the answer of %s", name_of(i), i % SEEDS, again ? "double" : "float");
+    cr_expect(!(once.r.flags[i] & SC_RETRIED_F64) && !(in_double.r.flags[i] & SC_RETRIED_F64), "\"%s\" seed %d: flagged without a retry", name_of(i), i % SEEDS);
+    retried += again, left += !again;
+  }
+  cr_expect(retried > SEEDS && left > SEEDS, "%d retried, %d not", retried, left);
+  close_run(&once);
+  close_run(&twice);
+  close_run(&in_double);
+}
+
 /* qfrc_smooth such that a given acceleration is the optimum: M a - J' f(J a - aref). Then nothing but a may come out */
 Test(solver, finds_the_optimum_a_problem_was_made_from) {
   for (int k = 2; k < NPROBLEM; k++) {

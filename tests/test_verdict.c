@@ -41,6 +41,8 @@ static void check_bounds(int precision, int iterations) {
     cr_expect(error <= r.qacc_bound[i] * (1 + TOL_BOUND) + TOL_F64_QACC, "\"%s\" seed %d: error %g, bound %g", name, i % SEEDS, error, r.qacc_bound[i]);
     /* rounding moves g by at most e, and so its norm, the root of 2 gap, by at most that of 2 floor */
     cr_expect(fabs(sqrt(here.gap) - sqrt(r.gap[i])) <= TOL_GAP * sqrt(here.gap) + sqrt(r.gap_floor[i]), "\"%s\" seed %d: gap %g, verifier's %g", name, i % SEEDS, r.gap[i], here.gap);
+    cr_expect(fabs(r.qacc_bound[i] * sqrt(here.gap) - here.qacc_bound * sqrt(r.gap[i])) <= TOL_GAP * here.qacc_bound * sqrt(r.gap[i]),
+              "\"%s\" seed %d: bound %g for gap %g, verifier's %g for %g", name, i % SEEDS, r.qacc_bound[i], r.gap[i], here.qacc_bound, here.gap);
     int good = here.scale * here.gap <= o.tolerance * (1 + TOL_GAP) ||
                (here.gap <= r.gap_floor[i] * (1 + TOL_GAP) + 1e-300 && here.qacc_bound <= 1e-2);
     cr_expect(r.status[i] != SC_SOLVED || good, "\"%s\" seed %d: called solved with gap %g, floor %g, bound %g", name, i % SEEDS, here.gap,
@@ -133,5 +135,94 @@ Test(verdict, broken_environments_are_named_and_harm_nobody) {
     }
     close_run(&well);
     close_run(&ill);
+  }
+}
+
+/* 1/2 e' M^-1 e, M dense; e is overwritten by L^-1 e */
+static double half_inverse_norm(const double *M, int n, double *e) {
+  double *L = test_numbers(n * n), s = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++) {
+      double t = M[i * n + j];
+      for (int k = 0; k < j; k++) t -= L[i * n + k] * L[j * n + k];
+      L[i * n + j] = i == j ? sqrt(t) : t / L[j * n + j];
+    }
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < i; k++) e[i] -= L[i * n + k] * e[k];
+    e[i] /= L[i * n + i];
+    s += e[i] * e[i] / 2;
+  }
+  free(L);
+  return s;
+}
+
+/* the floor's definition: e = 4 u (|M||a| + |tau| + |J|'(|f| + D (|J||a| + |aref|))) */
+static double floor_of(const test_problem *q, const double *a, const double *f, double u) {
+  int n = q->p.nv;
+  double *e = test_numbers(n);
+  for (int i = 0; i < n; i++) {
+    e[i] = fabs(q->tau[i]);
+    for (int j = 0; j < n; j++) e[i] += fabs(q->M[i * n + j] * a[j]);
+  }
+  for (int r = 0; r < q->p.nefc; r++) {
+    double y = fabs(q->aref[r]);
+    for (int j = 0; j < n; j++) y += fabs(q->J[r * n + j] * a[j]);
+    for (int i = 0; i < n; i++) e[i] += fabs(q->J[r * n + i]) * (fabs(f[r]) + q->D[r] * y);
+  }
+  for (int i = 0; i < n; i++) e[i] *= 4 * u;
+  double floor = half_inverse_norm(q->M, n, e);
+  free(e);
+  return floor;
+}
+
+Test(verdict, the_floor_is_what_rounding_can_leave) {
+  EACH_PRECISION(precision) {
+    test_run t = open_run(NULL, 1, precision, 1e-8, NPROBLEM);
+    test_problem q[NPROBLEM];
+    int in_float = 0;
+    for (int i = 0; i < NPROBLEM; i++) {
+      q[i] = make_problem(&problem_cases[i], 900);
+      CALL(sc_batch_set(t.batch, i, &q[i].p));
+    }
+    solve_run(&t);
+    for (int i = 0; i < NPROBLEM; i++) {
+      int single = precision == SC_F32 && !(t.r.flags[i] & SC_RETRIED_F64);
+      double want = floor_of(&q[i], run_qacc(&t, i), run_force(&t, i), single ? 0x1p-24 : 0x1p-53);
+      in_float += single;
+      cr_expect(fabs(t.r.gap_floor[i] - want) <= TOL_FLOOR * want, "\"%s\", %s: floor %g, not %g", problem_cases[i].name, single ? "f32" : "f64",
+                t.r.gap_floor[i], want);
+      free_problem(&q[i]);
+    }
+    cr_expect(precision == SC_F64 || in_float > NPROBLEM / 2, "%d floors of float", in_float);
+    close_run(&t);
+  }
+}
+
+/* forces keep their bounds whatever the verdict: too stiff for float, and stopped early */
+Test(verdict, forces_of_unfinished_solves_keep_their_bounds) {
+  EACH_PRECISION(precision) for (int iterations = 1; iterations <= 100; iterations += 33) {
+    test_run t = open_run(NULL, 1, precision, 1e-8, NPROBLEM * SEEDS);
+    sc_solver_options o;
+    sc_solver_options_init(&o);
+    o.precision = precision, o.iterations = iterations, o.retry = 0;
+    sc_solver_destroy(t.solver);
+    CALL(sc_solver_create(t.context, &o, &t.solver));
+    for (int i = 0; i < NPROBLEM * SEEDS; i++) {
+      test_problem q = make_problem(&problem_cases[i / SEEDS], (uint64_t)(i % SEEDS));
+      for (int k = 0; k < q.p.nefc; k++) q.D[k] *= 1e4;
+      CALL(sc_batch_set(t.batch, i, &q.p));
+      free_problem(&q);
+    }
+    solve_run(&t);
+    for (int i = 0; i < t.r.nenv; i++) {
+      sc_problem p;
+      sc_check_report c;
+      if (t.r.status[i] > SC_STALLED) continue;
+      CALL(sc_batch_get(t.batch, i, &p, NULL));
+      CALL(sc_check(&p, run_qacc(&t, i), run_force(&t, i), &c));
+      cr_expect_leq(c.cone_error, 1e-14, "\"%s\" seed %d, precision %d, %d iterations, %s: row %d is out of bounds by %g", problem_cases[i / SEEDS].name,
+                    i % SEEDS, precision, iterations, sc_status_name(t.r.status[i]), c.worst_row, c.cone_error);
+    }
+    close_run(&t);
   }
 }

@@ -10,5 +10,6 @@
 #define TOL_F32_FORCE 1e-3         /* the same in float, where forces of stiff rows are those of qacc before it was rounded */
 #define TOL_BOUND 1e-6              /* an error may pass its bound by this much, relative: rounding of the bound itself */
 #define TOL_GAP 1e-6                /* root of the gap against that of the verifier's, relative, beside the root of the floor */
+#define TOL_FLOOR 1e-3              /* gap_floor against its definition, relative: forces are known to float rounding only */
 
 #endif
