@@ -27,9 +27,9 @@ static int ascending(const int *col, int n, int last) {
 static int all_finite(const double *x, size_t n) {
   uint64_t bad = 0;
   for (size_t k = 0; k < n; k++) {
-    uint64_t bits;
-    memcpy(&bits, x + k, sizeof bits);
-    bad |= ((bits & 0x7fffffffffffffff) + 0x0010000000000000) & 0x8000000000000000;
+    uint64_t word;
+    memcpy(&word, x + k, sizeof word);
+    bad |= ((word & 0x7fffffffffffffff) + 0x0010000000000000) & 0x8000000000000000;
   }
   return !bad;
 }
