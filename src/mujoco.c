@@ -270,6 +270,14 @@ void sc_mj_run_smooth_stages(void *arg) {
   run_rest(arg);
 }
 
+int sc_mj_check_nenv(const char *call, int nenv, const sc_batch *batch, const sc_result *result) {
+  int most = sc_batch_nenv(batch);
+  if (result->nenv < most) most = result->nenv;
+  if (nenv >= 0 && nenv <= most) return SC_OK;
+  return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the environments of batch and result", call, nenv,
+                      most);
+}
+
 const char *sc_mj_incomplete(const mjData *d) {
   if (d->warning[mjWARN_CNSTRFULL].number) return "MuJoCo's memory is too small for all rows (raise <size memory>)";
   if (d->warning[mjWARN_CONTACTFULL].number)

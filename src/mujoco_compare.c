@@ -253,11 +253,8 @@ static int check_arguments(const char *call, const compare_job *job, const sc_co
                                      : NULL;
   if (!null && !job->states && nenv > 0) null = "states";
   if (null) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, null);
-  int most = sc_batch_nenv(job->batch);
-  if (job->result->nenv < most) most = job->result->nenv;
-  if (nenv < 0 || nenv > most)
-    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the environments of batch and result", call,
-                        nenv, most);
+  int code = sc_mj_check_nenv(call, nenv, job->batch, job->result);
+  if (code) return code;
   if (job->repeats < 1) return sc_error_set(SC_ERROR_ARGUMENT, "%s: repeats is %d, not >= 1", call, job->repeats);
   return SC_OK;
 }

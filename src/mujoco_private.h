@@ -76,6 +76,9 @@ void sc_mj_run_stages(void *stages);
 void sc_mj_run_smooth_stages(void *stages);
 void sc_mj_run_position(void *stages);
 
+/* Whether nenv environments are in the batch and in the result; SC_ERROR_ARGUMENT naming `call` where not. */
+int sc_mj_check_nenv(const char *call, int nenv, const sc_batch *batch, const sc_result *result);
+
 /* "" or what kept MuJoCo from making all rows (its memory is full). */
 const char *sc_mj_incomplete(const mjData *data);
 
