@@ -16,7 +16,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   set(avx2 -mavx2 -mfma -mbmi -mbmi2 -mpopcnt -mlzcnt)
   set(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(avx512vl -march=x86-64-v4 -mprefer-vector-width=256) # for processors that slow down at 512 bits
-  softcon_kernel(sse2 f64 2 -fno-strict-aliasing) # strict aliasing sends gcc 12 into an internal error
+  softcon_kernel(sse2 f64 2)
   softcon_kernel(sse2 f32 4)
   softcon_kernel(avx2 f64 4 ${avx2})
   softcon_kernel(avx2 f32 8 ${avx2})

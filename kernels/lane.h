@@ -13,6 +13,9 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__SSE2__) && !defined(__SSE4_1__)
+#include <emmintrin.h>
+#endif
 
 #ifndef SC_LANES
 #define SC_LANES 1
@@ -63,7 +66,16 @@ typedef scal real __attribute__((vector_size(SC_LANES * sizeof(scal))));
 typedef bits mask __attribute__((vector_size(SC_LANES * sizeof(scal))));
 
 FN real splat(double x) { return (real){0} + (scal)x; }
+#if defined(__SSE2__) && !defined(__SSE4_1__)
+/* as intrinsics: gcc 12 makes a blend of the plain operators, which SSE2 lacks, and fails with an internal error */
+#if SC_SINGLE
+FN real sel(mask m, real a, real b) { return (real)_mm_or_ps(_mm_and_ps((__m128)m, (__m128)a), _mm_andnot_ps((__m128)m, (__m128)b)); }
+#else
+FN real sel(mask m, real a, real b) { return (real)_mm_or_pd(_mm_and_pd((__m128d)m, (__m128d)a), _mm_andnot_pd((__m128d)m, (__m128d)b)); }
+#endif
+#else
 FN real sel(mask m, real a, real b) { return (real)((m & (mask)a) | (~m & (mask)b)); }
+#endif
 FN mask lt(real a, real b) { return a < b; }
 FN mask le(real a, real b) { return a <= b; }
 FN mask differ(real a, real b) { return a != b; }
