@@ -56,7 +56,7 @@ FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const re
   real K[21], size = splat(0);
   cone_curvature(d, coef, NUM(p, D) + row, x + row, cone_find(d, coef, x + row), K);
   for (int i = 0; i < d; i++)
-    for (int j = 0; j < d; j++) f[row + i] -= K[i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * Jv[row + j];
+    for (int j = 0; j < d; j++) f[row + i] -= CONE_K(K, i, j) * Jv[row + j];
   /* along the tangent the cone is left by the square of the step: back onto it */
   f[row] = sel(lanes, larger(f[row], splat(0)), f[row]);
   for (int j = 1; j < d; j++) {
@@ -70,12 +70,12 @@ FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const re
 }
 
 /* Forces of stiff rows, more exactly than a rounded acceleration can give them: those of the point a + v that a Newton step
- * from a would reach, f(x + J v) = f - K J v. v is too small to be added to a, but not too small to be multiplied by K. */
-static void refine_forces(const sc_pack *p, sc_work *w, mask lanes) {
+ * from a would reach, f(x + J v) = f - K J v. v is too small to be added to a, but not too small to be multiplied by K.
+ * slides: some contact does; w->k1 and w->used are those of certify. */
+static void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
   const real *tau = NUM(p, tau), *eta = NUM(p, eta);
   real *v = w->v, *Ma = w->Ma, *Jf = w->g1, *Jv = w->Jv, *f = w->f, *k = w->k1;
-  row_notes notes = evaluate_rows(p, w->x, NULL, NULL, w->f1, k, w->used);
-  factor_hessian(p, w, w->x, k, any(notes.slides));
+  factor_hessian(p, w, w->x, k, slides);
   EACH(i, p->nv4) v[i] = tau[i] + Jf[i] - Ma[i];
   SYNC;
   solve_lower(&p->h, w->H, v);
@@ -87,7 +87,6 @@ static void refine_forces(const sc_pack *p, sc_work *w, mask lanes) {
   EACH(i, p->nf) f[p->ne + i] = smaller(larger(f[p->ne + i], -eta[i]), eta[i]);
   EACH(i, p->nu) f[p->ne + p->nf + i] = larger(f[p->ne + p->nf + i], splat(0));
   CONES(p, refine_cone(p, d, row, coef, w->x, Jv, lanes, f));
-  EACH(r, p->nefc) w->used[r] = 1;
   SYNC;
   mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
 }
@@ -97,7 +96,7 @@ static void certify(const sc_pack *p, sc_work *w) {
   real *a = w->a, *Ma = w->Ma, *g = w->g, *Jf = w->g1;
   mul_sym(&p->m, NUM(p, M), a, Ma, 0);
   mul_jac(p, a, NUM(p, aref), w->x, 0);
-  evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
+  row_notes notes = evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
   zones(p, w->x, w->k);
   mul_jac_t(p, NULL, 1, w->f, w->used, Jf, 0);
   real inertia = splat(0);
@@ -115,9 +114,11 @@ static void certify(const sc_pack *p, sc_work *w) {
   mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
   real floor = half_inverse_norm(p, w->v);
   store_lanes(w->floor, floor);
-  /* only near the optimum is the step as small as that: where the verdict is solved */
-  mask near = either(le(*NUM(p, scale) * gap, splat(w->task.tolerance)), both(le(gap, floor), le(bound, splat(1e-2))));
-  if (any(both(noisy, near))) refine_forces(p, w, both(noisy, near));
+  /* the definition of the verdict; and only there is the step of refine_forces as small as it must be */
+  real scaled = *NUM(p, scale) * gap;
+  mask solved = either(le(scaled, splat(w->task.tolerance)), both(le(scaled, *NUM(p, scale) * floor), le(bound, splat(1e-2))));
+  EACH(l, SC_LANES) w->solved[l] = lane_is(solved, l);
+  if (any(both(noisy, solved))) refine_forces(p, w, both(noisy, solved), any(notes.slides));
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */

@@ -15,6 +15,8 @@
 /* numbers of a contact in a pack: mu^2, q, c_1 .. c_{d-1} */
 #define CONE_COEF(d) ((d) + 1)
 #define CONE_C(coef, j) ((coef)[1 + (j)])
+/* entry of a symmetric matrix whose lower triangle is kept row by row */
+#define CONE_K(K, i, j) ((K)[(i) > (j) ? (i) * ((i) + 1) / 2 + (j) : (j) * ((j) + 1) / 2 + (i)])
 
 typedef struct {
   mask top, middle;

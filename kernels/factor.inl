@@ -171,7 +171,7 @@ FN void cone_product(const sc_pack *p, int d, int row, const real *coef, const r
     real *out = Z + 4 * (p->jadr[row + i] - zblock);
     for (int e = 0; e < 4 * n; e++) {
       real s = splat(0);
-      for (int j = 0; j < d; j++) s += K[i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] * J[4 * p->jadr[row + j] + e];
+      for (int j = 0; j < d; j++) s += CONE_K(K, i, j) * J[4 * p->jadr[row + j] + e];
       out[e] = s;
     }
   }

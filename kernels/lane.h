@@ -30,13 +30,13 @@
 
 #if SC_SINGLE
 typedef float scal;
-typedef int32_t bits;
+typedef int32_t lane_bits;
 #define SC_EPS 5.9604644775390625e-08f /* 2^-24 */
 #define SCAL_SQRT sqrtf
 #define SCAL_POW powf
 #else
 typedef double scal;
-typedef int64_t bits;
+typedef int64_t lane_bits;
 #define SC_EPS 1.1102230246251565e-16 /* 2^-53 */
 #define SCAL_SQRT sqrt
 #define SCAL_POW pow
@@ -63,7 +63,7 @@ FN void lane_set(real *x, int l, scal v) { (void)l; *x = v; }
 #else
 
 typedef scal real __attribute__((vector_size(SC_LANES * sizeof(scal))));
-typedef bits mask __attribute__((vector_size(SC_LANES * sizeof(scal))));
+typedef lane_bits mask __attribute__((vector_size(SC_LANES * sizeof(scal))));
 
 FN real splat(double x) { return (real){0} + (scal)x; }
 #if defined(__SSE2__) && !defined(__SSE4_1__)
@@ -93,7 +93,7 @@ FN int any(mask m) {
 #elif defined(__AVX512DQ__) && !SC_SINGLE && SC_LANES == 8
   return __builtin_ia32_cvtq2mask512((long long __attribute__((vector_size(64))))m) != 0;
 #else
-  bits s = 0;
+  lane_bits s = 0;
   for (int l = 0; l < SC_LANES; l++) s |= m[l];
   return s != 0;
 #endif

@@ -84,6 +84,7 @@ typedef struct sc_work {
   void *x1, *f1, *k1, *Jv;  /* [nefc] */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
+  int32_t *solved;          /* W numbers, by the certificate: whether it holds */
   double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
 } sc_work;
 

@@ -1,4 +1,5 @@
 /* Rows of two bodies: connect, weld, contact. */
+#include "../kernels/law.h"
 #include "assemble.h"
 
 #include <math.h>
@@ -398,7 +399,7 @@ static int add_contact(sc_assembly *a, const sc_contact *c, const char *call, in
   if (!code && dim > 1) code = sc_assembly_open_contact(a, call);
   if (code) return code;
   double friction[5], surface[6] = {0, c->surfacevel[0], c->surfacevel[1], c->surfacevel[2], 0, 0};
-  for (int i = 0; i < 5; i++) friction[i] = c->friction[i] < 1e-5 ? 1e-5 : c->friction[i]; /* mjMINMU */
+  for (int i = 0; i < 5; i++) friction[i] = c->friction[i] < LAW_MINMU ? LAW_MINMU : c->friction[i];
   to_frame(a, n, c->frame, dim);
   if (pyramid)
     pyramid_rows(a, c, n, friction, surface);

@@ -1,4 +1,5 @@
 /* Contact parameters of two geoms. */
+#include "../kernels/law.h"
 #include "assemble.h"
 
 #include <math.h>
@@ -75,7 +76,7 @@ int sc_contact_mix(const sc_geom *g0, const sc_geom *g1, const sc_contact_overri
   else
     take(g0->priority > g1->priority ? g0 : g1, f, c);
   const double five[5] = {f[0], f[0], f[1], f[2], f[2]};
-  for (int i = 0; i < 5; i++) c->friction[i] = fmax(1e-5, o ? o->friction[i] : five[i]); /* mjMINMU */
+  for (int i = 0; i < 5; i++) c->friction[i] = fmax(LAW_MINMU, o ? o->friction[i] : five[i]);
   c->solreffriction[0] = c->solreffriction[1] = 0;
   c->margin = g0->margin + g1->margin;
   c->gap = g0->gap + g1->gap;

@@ -163,10 +163,11 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
     w->used = (uint8_t *)at + bytes;
     w->iterations = (int32_t *)(void *)(at + bytes + round64(s.nefc));
     w->end = w->iterations + SC_MAX_LANES;
-    w->gap = (double *)(void *)(w->end + SC_MAX_LANES);
+    w->solved = w->end + SC_MAX_LANES;
+    w->gap = (double *)(void *)(w->solved + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
   }
-  return bytes + round64(s.nefc) + SC_MAX_LANES * (2 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.nefc) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
 static work_sizes largest(const sc_solver *s, int npack) {
@@ -309,11 +310,10 @@ int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
 
 /* ------------------------------------------------------------------ run */
 
-/* the definition of the verdict */
-static int verdict(const sc_solver *s, const sc_work *w, int l, double scale, int end) {
-  double gap = scale * w->gap[l], floor = scale * w->floor[l];
+/* the word for what the certificate says, and why the iteration ended where it does not hold */
+static int verdict(const sc_work *w, int l, int end) {
   if (!isfinite(w->gap[l]) || !isfinite(w->floor[l]) || !isfinite(w->objective[l])) return SC_NOT_FINITE;
-  if (gap <= s->options.tolerance || (gap <= floor && w->bound[l] <= 1e-2)) return SC_SOLVED;
+  if (w->solved[l]) return SC_SOLVED;
   return end == SC_END_LIMIT ? SC_ITERATION_LIMIT : end == SC_END_STALLED ? SC_STALLED : SC_INACCURATE;
 }
 
@@ -339,7 +339,7 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
     no_answer(s, env, SC_NOT_SPD);
     return;
   }
-  int status = verdict(s, w, a->lane, lane_number(a, num->scale, 0), end);
+  int status = verdict(w, a->lane, end);
   for (size_t i = 0; i < nv; i++) {
     r->qacc[first + i] = lane_number(a, w->a, nv - 1 - i) + 0.0;
     r->qfrc_constraint[first + i] = lane_number(a, w->g1, nv - 1 - i) + 0.0;
