@@ -15,7 +15,7 @@
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, newton, NULL, NULL};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton}, NULL, NULL};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, newton, prepare, certify};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton}, prepare, certify};
 #endif

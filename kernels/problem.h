@@ -88,12 +88,14 @@ typedef struct sc_work {
   double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
 } sc_work;
 
-/* One instantiation of the kernels. newton reads num[precision] and leaves the answer in work->a; the others are in
+#define SC_NKERNEL 1 /* methods that are kernels, numbered as in sc_method */
+
+/* One instantiation of the kernels. A method reads num[precision] and leaves the answer in work->a; the others are in
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not
  * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective. */
 typedef struct sc_kernels {
   int lanes, f32;
-  void (*newton)(const sc_pack *pack, sc_work *work);
+  void (*solve[SC_NKERNEL])(const sc_pack *pack, sc_work *work);
   void (*prepare)(const sc_pack *pack, sc_work *work);
   void (*certify)(const sc_pack *pack, sc_work *work);
 } sc_kernels;

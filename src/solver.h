@@ -1,0 +1,85 @@
+/* A solver: packs, a workspace per worker, results. For its own files:
+ *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results. */
+#ifndef SC_SOLVER_H
+#define SC_SOLVER_H
+
+#include "pack.h"
+
+#include <stdatomic.h>
+
+/* One worker's scratch: the iteration's, and in float the certificate's beside it. */
+typedef struct {
+  sc_packer packer;
+  sc_work iterate, judge;   /* the same memory when both are in double */
+  void *block;
+  size_t capacity;
+  sc_phases phases;
+} sc_worker;
+
+/* relative to the largest force; below it forces are as good as qacc gives them */
+#define FORCE_NOISE_F64 1e-10
+#define FORCE_NOISE_F32 2e-5
+
+/* Every array of the results: name, type, entries. n, m: dofs and rows of all environments; N: environments. */
+#define SC_RESULT_FIELDS(F)                                                                                                 \
+  F(qacc, double, s.n)                                                                                                      \
+  F(qfrc_constraint, double, s.n)                                                                                           \
+  F(efc_force, double, s.m)                                                                                                 \
+  F(gap, double, s.N)                                                                                                       \
+  F(gap_floor, double, s.N)                                                                                                 \
+  F(qacc_bound, double, s.N)                                                                                                \
+  F(objective, double, s.N)                                                                                                 \
+  F(nv_offset, size_t, s.N + 1)                                                                                             \
+  F(efc_offset, size_t, s.N + 1)                                                                                            \
+  F(flags, uint32_t, s.N)                                                                                                   \
+  F(iterations, int32_t, s.N)                                                                                               \
+  F(order, int32_t, s.N + 1)                                                                                                \
+  F(starts, int32_t, s.N + 1)                                                                                               \
+  F(rowmap, int32_t, s.m)       /* row of its pack of each row */                                                           \
+  F(status, uint8_t, s.N)                                                                                                   \
+  F(efc_state, uint8_t, s.m)
+
+typedef struct { size_t N, n, m; } sc_result_sizes;
+
+typedef struct {
+#define FIELD(name, type, count) type *name;
+  SC_RESULT_FIELDS(FIELD)
+#undef FIELD
+  void *block;
+  size_t capacity;
+} sc_results;
+
+struct sc_solver {
+  sc_context *context;
+  sc_solver_options options;
+  const sc_kernels *iterate, *judge;
+  int lanes, parts;         /* lanes of the judge; how many such parts an iterating pack has */
+  int nenv, packed;
+  const sc_batch *batch;    /* during sc_solver_pack only */
+  sc_slot *slots;
+  int npack, nslot;
+  sc_worker *workers;
+  sc_results r;
+  atomic_int failed;        /* a worker found no memory */
+};
+
+/* Seconds of a clock that never goes back. */
+double sc_now(void);
+
+/* Memory for the results of so many environments, dofs and rows. 0: none. */
+int sc_results_resize(sc_results *r, sc_result_sizes s);
+
+/* Workspaces for the largest of the packs. 0: no memory. */
+int sc_workers_resize(sc_solver *s, int npack);
+
+/* NaN for an environment that has no answer. */
+void sc_results_no_answer(sc_results *r, int env, int status);
+
+/* the pack as the judge sees it: one part of its numbers in double */
+static inline sc_pack sc_slot_part(const sc_slot *slot, int k) {
+  sc_pack part = slot->pack;
+  part.num[SC_F64] = slot->part[k];
+  return part;
+}
+
+#endif

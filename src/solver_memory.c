@@ -1,0 +1,95 @@
+/* The solver's memory: results, and a workspace for each worker. */
+#include "solver.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int sc_results_resize(sc_results *r, sc_result_sizes s) {
+  size_t bytes = 0;
+#define FIELD(name, type, count) bytes += (count) * sizeof(type);
+  SC_RESULT_FIELDS(FIELD)
+#undef FIELD
+  if (bytes > r->capacity) {
+    void *block = malloc(bytes);
+    if (!block) return 0;
+    free(r->block);
+    r->block = block, r->capacity = bytes;
+  }
+  char *at = r->block;
+#define FIELD(name, type, count) r->name = (type *)(void *)at, at += (count) * sizeof(type);
+  SC_RESULT_FIELDS(FIELD)
+#undef FIELD
+  return 1;
+}
+
+/* arrays of a workspace and their element counts */
+typedef struct { size_t H, Z, nv4, nefc; } work_sizes;
+#define SC_WORK_FIELDS(F)                                                                                                   \
+  F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(x, s.nefc)  \
+  F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
+
+static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
+
+/* lay a workspace out at `at`, or only measure it when at is NULL; returns its bytes. element: lanes * sizeof(number) */
+static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
+  size_t bytes = 0;
+#define FIELD(name, count)                   \
+  if (at) w->name = at + bytes;              \
+  bytes += round64((count) * element);
+  SC_WORK_FIELDS(FIELD)
+#undef FIELD
+  if (at) {
+    w->used = (uint8_t *)at + bytes;
+    w->iterations = (int32_t *)(void *)(at + bytes + round64(s.nefc));
+    w->end = w->iterations + SC_MAX_LANES;
+    w->solved = w->end + SC_MAX_LANES;
+    w->gap = (double *)(void *)(w->solved + SC_MAX_LANES);
+    w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
+  }
+  return bytes + round64(s.nefc) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
+}
+
+static work_sizes largest(const sc_solver *s, int npack) {
+  work_sizes w = {0, 0, 0, 0};
+#define MOST(x, y) x = (size_t)(y) > (x) ? (size_t)(y) : (x)
+  for (int i = 0; i < npack; i++) {
+    const sc_pack *p = &s->slots[i].pack;
+    MOST(w.H, 16 * (p->h.ntile > p->m.ntile ? p->h.ntile : p->m.ntile));
+    MOST(w.Z, 4 * (p->nblock - p->jadr[p->conerow]));
+    MOST(w.nv4, p->nv4);
+    MOST(w.nefc, p->nefc);
+  }
+#undef MOST
+  return w;
+}
+
+int sc_workers_resize(sc_solver *s, int npack) {
+  work_sizes sizes = largest(s, npack);
+  int f32 = s->options.precision == SC_F32;
+  size_t wide = (size_t)s->lanes * sizeof(double), narrow = (size_t)(s->lanes * s->parts) * sizeof(float);
+  sc_task task = {s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
+                  f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+  for (int i = 0; i < sc_context_threads(s->context); i++) {
+    sc_worker *w = &s->workers[i];
+    size_t judge = place_work(&w->judge, NULL, sizes, wide), iterate = f32 ? place_work(&w->iterate, NULL, sizes, narrow) : 0;
+    if (round64(judge) + round64(iterate) > w->capacity) {
+      free(w->block);
+      w->capacity = 0;
+      w->block = aligned_alloc(64, round64(judge) + round64(iterate));
+      if (!w->block) return 0;
+      w->capacity = round64(judge) + round64(iterate);
+    }
+    place_work(&w->judge, w->block, sizes, wide);
+    w->iterate = w->judge;
+    if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), sizes, narrow);
+    w->judge.task = w->iterate.task = task;
+  }
+  return 1;
+}
+
+void sc_results_no_answer(sc_results *r, int env, int status) {
+  for (size_t i = r->nv_offset[env]; i < r->nv_offset[env + 1]; i++) r->qacc[i] = r->qfrc_constraint[i] = NAN;
+  for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++) r->efc_force[i] = NAN, r->efc_state[i] = SC_SATISFIED;
+  r->gap[env] = r->gap_floor[env] = r->qacc_bound[env] = r->objective[env] = NAN;
+  r->status[env] = (uint8_t)status;
+}

@@ -1,0 +1,154 @@
+/* From packs to results: the iteration, the certificate, the verdict, and what float left in double. */
+#include "solver.h"
+
+#include <math.h>
+#include <string.h>
+
+/* the word for what the certificate says, and why the iteration ended where it does not hold */
+static int verdict(const sc_work *w, int l, int end) {
+  if (!isfinite(w->gap[l]) || !isfinite(w->floor[l]) || !isfinite(w->objective[l])) return SC_NOT_FINITE;
+  if (w->solved[l]) return SC_SOLVED;
+  return end == SC_END_LIMIT ? SC_ITERATION_LIMIT : end == SC_END_STALLED ? SC_STALLED : SC_INACCURATE;
+}
+
+/* Lane `lane` of part k of a slot, and what the judge left of it. */
+typedef struct {
+  const sc_slot *slot;
+  const sc_work *work;
+  int part, lane, env;
+} answer;
+
+static double lane_number(const answer *a, const void *array, size_t i) {
+  return ((const double *)array)[i * (size_t)a->slot->lanes + (size_t)a->lane];
+}
+
+/* to the results; + 0.0 makes a zero's sign plain, which depends on what a pack skips */
+static void unpack_lane(sc_solver *s, const answer *a, int end) {
+  sc_results *r = &s->r;
+  const sc_numbers *num = &a->slot->part[a->part];
+  const sc_work *w = a->work;
+  int env = a->env;
+  size_t first = r->nv_offset[env], nv = r->nv_offset[env + 1] - first;
+  if (!(lane_number(a, num->alive, 0) > 0)) {
+    sc_results_no_answer(&s->r, env, SC_NOT_SPD);
+    return;
+  }
+  int status = verdict(w, a->lane, end);
+  for (size_t i = 0; i < nv; i++) {
+    r->qacc[first + i] = lane_number(a, w->a, nv - 1 - i) + 0.0;
+    r->qfrc_constraint[first + i] = lane_number(a, w->g1, nv - 1 - i) + 0.0;
+    if (!isfinite(r->qacc[first + i]) || !isfinite(r->qfrc_constraint[first + i])) status = SC_NOT_FINITE;
+  }
+  for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++)
+    if (!isfinite(lane_number(a, w->f, (size_t)r->rowmap[i]))) status = SC_NOT_FINITE;
+  if (status == SC_NOT_FINITE) {
+    sc_results_no_answer(&s->r, env, SC_NOT_FINITE);
+    return;
+  }
+  for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++) {
+    r->efc_force[i] = lane_number(a, w->f, (size_t)r->rowmap[i]) + 0.0;
+    r->efc_state[i] = (uint8_t)lane_number(a, w->k, (size_t)r->rowmap[i]);
+  }
+  r->gap[env] = w->gap[a->lane], r->gap_floor[env] = w->floor[a->lane];
+  r->qacc_bound[env] = w->bound[a->lane], r->objective[env] = w->objective[a->lane] + 0.0;
+  r->status[env] = (uint8_t)status;
+}
+
+/* part k of the answer in double, where the judge reads it; of an environment without rows, qacc_smooth as handed over */
+static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work *from, sc_work *to) {
+  size_t nv4 = (size_t)slot->pack.nv4, lanes = (size_t)s->lanes, parts = (size_t)s->parts;
+  double *a = to->a;
+  if (s->options.precision == SC_F32) {
+    const float *in = from->a;
+    for (size_t i = 0; i < nv4; i++)
+      for (size_t l = 0; l < lanes; l++) a[i * lanes + l] = (double)in[(i * parts + (size_t)k) * lanes + l];
+  } else if (from->a != to->a) {
+    memcpy(a, from->a, nv4 * lanes * sizeof *a);
+  }
+  const double *smooth = slot->part[k].s;
+  for (size_t l = 0; l < lanes; l++) {
+    int env = slot->env[(size_t)k * lanes + l];
+    if (env >= 0 && s->r.efc_offset[env] == s->r.efc_offset[env + 1])
+      for (size_t i = l; i < nv4 * lanes; i += lanes) a[i] = smooth[i];
+  }
+}
+
+/* the lanes of one part that are not solved yet, as bits; each lane's answer goes to the results */
+static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end, int iterated_in_float) {
+  double t0 = sc_now();
+  unsigned unsolved = 0;
+  s->judge->certify(part, &w->judge);
+  double t1 = sc_now();
+  for (int l = 0; l < s->lanes; l++) {
+    int env = slot->env[k * s->lanes + l];
+    if (env < 0 || s->r.status[env] == SC_SOLVED) continue;
+    if (iterated_in_float && slot->beyond_float >> (k * s->lanes + l) & 1) { /* no answer, whatever stands there */
+      sc_results_no_answer(&s->r, env, SC_NOT_FINITE);
+      unsolved |= 1u << l;
+      continue;
+    }
+    unpack_lane(s, &(answer){slot, &w->judge, k, l, env}, end[l]);
+    if (s->r.status[env] != SC_SOLVED && s->r.status[env] != SC_NOT_SPD) unsolved |= 1u << l;
+  }
+  w->phases.certificate += t1 - t0, w->phases.unpack += sc_now() - t1;
+  return unsolved;
+}
+
+/* what float left unsolved, in double; a lane's bits do not depend on the others, so the solved ones just stay as they are */
+static void retry_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, unsigned unsolved) {
+  int32_t end[SC_MAX_LANES];
+  double t = sc_now();
+  w->judge.task.rounding = 0x1p-53, w->judge.task.force_noise = FORCE_NOISE_F64;
+  s->judge->solve[s->options.method](part, &w->judge);
+  memcpy(end, w->judge.end, sizeof end);
+  for (int l = 0; l < s->lanes; l++)
+    if (unsolved >> l & 1) {
+      int env = slot->env[k * s->lanes + l];
+      s->r.flags[env] |= SC_RETRIED_F64;
+      s->r.iterations[env] += w->judge.iterations[l];
+    }
+  w->phases.solve += sc_now() - t;
+  judge_part(s, w, slot, k, part, end, 0);
+  w->judge.task.rounding = 0x1p-24, w->judge.task.force_noise = FORCE_NOISE_F32;
+}
+
+static void run_pack(void *arg, int i, int who) {
+  sc_solver *s = arg;
+  sc_worker *w = &s->workers[who];
+  sc_slot *slot = &s->slots[i];
+  int32_t iterations[SC_MAX_LANES], end[SC_MAX_LANES];
+  double t = sc_now();
+  s->iterate->solve[s->options.method](&slot->pack, &w->iterate);
+  memcpy(iterations, w->iterate.iterations, sizeof iterations);
+  memcpy(end, w->iterate.end, sizeof end);
+  w->phases.solve += sc_now() - t;
+  for (int k = 0; k < s->parts; k++) {
+    sc_pack part = sc_slot_part(slot, k);
+    for (int l = 0; l < s->lanes; l++) {
+      int env = slot->env[k * s->lanes + l];
+      if (env < 0) continue;
+      s->r.iterations[env] = iterations[k * s->lanes + l];
+      s->r.flags[env] &= ~(uint32_t)SC_RETRIED_F64;
+      s->r.status[env] = SC_INACCURATE; /* until judged */
+    }
+    widen(s, slot, k, &w->iterate, &w->judge);
+    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * s->lanes, s->options.precision == SC_F32);
+    if (unsolved && s->options.retry && s->options.precision == SC_F32) retry_part(s, w, slot, k, &part, unsolved);
+  }
+}
+
+int sc_solver_run(sc_solver *s) {
+  if (!s) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_run: solver is NULL");
+  if (!s->packed) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_run: nothing is packed: call sc_solver_pack first");
+  for (int i = 0; i < sc_context_threads(s->context); i++) {
+    double pack = s->workers[i].phases.pack;
+    s->workers[i].phases = (sc_phases){.pack = pack};
+  }
+  sc_pool_each(s->context->pool, s->npack, run_pack, s);
+  return SC_OK;
+}
+
+int sc_solve(sc_solver *solver, const sc_batch *batch) {
+  int code = sc_solver_pack(solver, batch);
+  return code ? code : sc_solver_run(solver);
+}
