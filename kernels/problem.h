@@ -88,7 +88,7 @@ typedef struct sc_work {
   double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
 } sc_work;
 
-#define SC_NKERNEL 1 /* methods that are kernels, numbered as in sc_method */
+#define SC_NKERNEL 3 /* methods that are kernels (newton, cg, pgs), numbered as in sc_method */
 
 /* One instantiation of the kernels. A method reads num[precision] and leaves the answer in work->a; the others are in
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not

@@ -260,8 +260,8 @@ SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_
 
 /* ------------------------------------------------------------------ solver */
 
-typedef enum sc_method { SC_NEWTON = 0 } sc_method;
-typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1 } sc_precision;
+typedef enum sc_method { SC_NEWTON = 0, SC_CG = 1, SC_PGS = 2, SC_DIRECT = 3, SC_NMETHOD = 4 } sc_method;
+typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1, SC_MIXED = 2, SC_NPRECISION = 3 } sc_precision;
 
 typedef struct sc_solver_options {
   size_t size;                /* sizeof(sc_solver_options); set by sc_solver_options_init */
@@ -275,6 +275,8 @@ typedef struct sc_solver_options {
   int warmstart;              /* 1 (default): start at qacc_warmstart where its cost is not above that of qacc_smooth */
   int retry;                  /* 1 (default): what float leaves unsolved is solved again in double, alone, and flagged
                                  SC_RETRIED_F64; its iterations are those of both */
+  int noslip_iterations;      /* >= 0: sweeps of noslip after the verdict; default 0 */
+  double noslip_tolerance;    /* >= 0: scaled decrease of a sweep below which noslip ends; default 1e-6 */
 } sc_solver_options;
 
 SC_API void sc_solver_options_init(sc_solver_options *options);

@@ -47,6 +47,7 @@ void sc_solver_options_init(sc_solver_options *options) {
   memset(options, 0, sizeof *options);
   options->size = sizeof *options;
   options->method = SC_NEWTON;
+  options->noslip_tolerance = 1e-6;
   options->precision = SC_F64;
   options->iterations = 100;
   options->ls_iterations = 50;

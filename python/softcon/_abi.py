@@ -62,7 +62,8 @@ class SolverOptions(Structure):
         _fields(c_size_t, "size")
         + _fields(c_int, "method precision iterations ls_iterations")
         + _fields(c_double, "tolerance ls_tolerance")
-        + _fields(c_int, "warmstart retry")
+        + _fields(c_int, "warmstart retry noslip_iterations")
+        + _fields(c_double, "noslip_tolerance")
     )
 
 
