@@ -288,13 +288,16 @@ static void rule_singular(lint *l) {
   char object[140];
   for (int i = 0; i < sc_model_count(l->model, SC_OBJECT_JOINT); i++) {
     sc_joint_info j;
-    if (sc_inspect_joint(l->model, i, &j) || j.type < 2 || !(j.inertia * j.invweight > 1e5)) continue;
+    if (sc_inspect_joint(l->model, i, &j) || j.type < 2) continue;
+    double pivot = 1 / (j.inertia * j.invweight);
+    if (!isfinite(pivot)) pivot = 0; /* MuJoCo before 3.13 has a NaN where M is singular */
+    if (pivot >= 1e-5) continue;
     lint_object(l, SC_OBJECT_JOINT, i, object, sizeof object);
     lint_report(
         l, object, "armature on one of the joints, or mass between them",
         "next to its neighbours it has almost no inertia of its own (M's pivot is %.1g of its diagonal): M is singular "
         "to rounding",
-        1 / (j.inertia * j.invweight));
+        pivot);
   }
 }
 
