@@ -18,7 +18,7 @@ FN void zones_cone(int d, int row, const real *coef, const real *x, real *zone) 
 }
 
 /* zone number of every row */
-static void zones(const sc_pack *p, const real *x, real *zone) {
+PROC void zones(const sc_pack *p, const real *x, real *zone) {
   const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);
   int ne = p->ne, nf = ne + p->nf;
   EACH(r, ne) zone[r] = row_equality(D[r], x[r]).zone;
@@ -27,11 +27,11 @@ static void zones(const sc_pack *p, const real *x, real *zone) {
   CONES(p, zones_cone(d, row, coef, x, zone));
 }
 
-static void store_lanes(double *out, real v) { EACH(l, SC_LANES) out[l] = lane_get(v, l); }
+PROC void store_lanes(double *out, real v) { EACH(l, SC_LANES) out[l] = lane_get(v, l); }
 
 /* e of the floor, left in w->v; |a| and the row weights use the trial arrays. Returns the lanes whose forces rounding of a
  * alone moves by more than force_noise: stiff rows, f = -D x */
-static mask rounding_error(const sc_pack *p, sc_work *w) {
+PROC mask rounding_error(const sc_pack *p, sc_work *w) {
   const real *tau = NUM(p, tau), *D = NUM(p, D);
   real *e = w->v, *Ma = w->Ma1, *y = w->x1, *f = w->f, noise = splat(0), size = splat(0);
   mul_sym(&p->m, NUM(p, M), w->a, Ma, 1);
@@ -48,7 +48,7 @@ static mask rounding_error(const sc_pack *p, sc_work *w) {
   mul_jac_t(p, Ma, 1, y, w->used, e, 1);
   EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
   SYNC;
-  return lt(splat(w->task.force_noise) * size, splat(w->task.rounding) * noise);
+  return lt(splat(w->task.force_noise) * largest(size), splat(w->task.rounding) * largest(noise));
 }
 
 /* f -= K J v for an elliptic contact, in these lanes */
@@ -72,7 +72,7 @@ FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const re
 /* Forces of stiff rows, more exactly than a rounded acceleration can give them: those of the point a + v that a Newton step
  * from a would reach, f(x + J v) = f - K J v. v is too small to be added to a, but not too small to be multiplied by K.
  * slides: some contact does; w->k1 and w->used are those of certify. */
-static void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
+PROC void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
   const real *tau = NUM(p, tau), *eta = NUM(p, eta);
   real *v = w->v, *Ma = w->Ma, *Jf = w->g1, *Jv = w->Jv, *f = w->f, *k = w->k1;
   factor_hessian(p, w, w->x, k, slides);
@@ -84,6 +84,7 @@ static void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) 
   SYNC;
   mul_jac(p, v, NULL, Jv, 0);
   EACH(r, p->conerow) f[r] -= k[r] * Jv[r];
+  SYNC;
   EACH(i, p->nf) f[p->ne + i] = smaller(larger(f[p->ne + i], -eta[i]), eta[i]);
   EACH(i, p->nu) f[p->ne + p->nf + i] = larger(f[p->ne + p->nf + i], splat(0));
   CONES(p, refine_cone(p, d, row, coef, w->x, Jv, lanes, f));
@@ -91,7 +92,7 @@ static void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) 
   mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
 }
 
-static void certify(const sc_pack *p, sc_work *w) {
+PROC void certify(const sc_pack *p, sc_work *w) {
   const real *tau = NUM(p, tau), *s = NUM(p, s);
   real *a = w->a, *Ma = w->Ma, *g = w->g, *Jf = w->g1;
   mul_sym(&p->m, NUM(p, M), a, Ma, 0);
@@ -110,7 +111,7 @@ static void certify(const sc_pack *p, sc_work *w) {
   store_lanes(w->gap, gap);
   real bound = root(splat(2) * gap) / root(size);
   store_lanes(w->bound, bound);
-  store_lanes(w->objective, splat(0.5) * inertia + cost_rows(p, w->x));
+  store_lanes(w->objective, splat(0.5) * total(inertia) + cost_rows(p, w->x));
   mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
   real floor = half_inverse_norm(p, w->v);
   store_lanes(w->floor, floor);
@@ -122,11 +123,11 @@ static void certify(const sc_pack *p, sc_work *w) {
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */
-static void prepare(const sc_pack *p, sc_work *w) {
+PROC void prepare(const sc_pack *p, sc_work *w) {
   real *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm), *given = NUM(p, given), *alive = NUM(p, alive), *v = w->v;
-  factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, 4 * SC_EPS};
+  factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, w->pivot, 4 * SC_EPS};
   mask low = factor(&job);
-  *alive = sel(low, splat(0), *alive);
+  ONCE { *alive = sel(low, splat(0), *alive); }
   mul_sym(&p->m, NUM(p, M), s, v, 0);
   mask have = lt(splat(0), given[0]);
   EACH(i, p->nv4) tau[i] = sel(have, tau[i], v[i]);

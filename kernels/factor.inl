@@ -18,23 +18,24 @@ typedef struct {
   const sc_pack *pack;
   const real *k, *Z;      /* curvature of the rows; K J of the elliptic ones, NULL when none slides */
   const uint8_t *used;
+  real *diag;             /* [4] of the column that is being made: the diagonal of H */
   scal floor;             /* smallest pivot, relative to the diagonal */
 } factor_job;
 
 /* c[r][s] += x_r y_s */
 #define OUTER(c, sign, x, y)                                                                                                \
-  for (int r_ = 0; r_ < 4; r_++)                                                                                            \
+  for (int r_ = 0; r_ < TILE_ROWS; r_++)                                                                                    \
     for (int s_ = 0; s_ < TILE_COLS; s_++) c[r_][s_] sign (x)[r_] * (y)[s_];
 
-/* add the rows' part of tile t, columns s0 .. s0 + TILE_COLS - 1 */
-FN void tile_rows(const factor_job *job, int t, int s0, real c[4][TILE_COLS]) {
+/* add the rows' part of tile t, rows from r0, columns from s0 */
+FN void tile_rows(const factor_job *job, int t, int r0, int s0, real c[TILE_ROWS][TILE_COLS]) {
   const sc_pack *p = job->pack;
   const real *J = NUM(p, J);
   int mid = job->Z ? p->termcone[t] : p->termadr[t + 1], zblock = p->jadr[p->conerow];
   for (int e = p->termadr[t]; e < mid; e++) {
     const sc_term *m = p->term + e;
     if (!job->used[m->row]) continue;
-    const real *x = J + 4 * m->bi, *yj = J + 4 * m->bj + s0;
+    const real *x = J + 4 * m->bi + r0, *yj = J + 4 * m->bj + s0;
     real y[TILE_COLS], k = job->k[m->row];
     for (int s = 0; s < TILE_COLS; s++) y[s] = k * yj[s];
     OUTER(c, +=, x, y)
@@ -42,32 +43,35 @@ FN void tile_rows(const factor_job *job, int t, int s0, real c[4][TILE_COLS]) {
   for (int e = mid; e < p->termadr[t + 1]; e++) {
     const sc_term *m = p->term + e;
     if (!job->used[m->row]) continue;
-    const real *x = J + 4 * m->bi, *y = job->Z + 4 * (m->bj - zblock) + s0;
+    const real *x = J + 4 * m->bi + r0, *y = job->Z + 4 * (m->bj - zblock) + s0;
     OUTER(c, +=, x, y)
   }
 }
 
-/* tile t of H minus the products of earlier columns, stored in L; diag: receives H's diagonal where t is a diagonal tile */
-FN void tile_gather(const factor_job *job, int t, int m, int diagonal, real *diag) {
+/* rows from r0 of tile t of H minus the products of earlier columns, stored in L; of a diagonal tile also diag */
+FN void tile_gather(const factor_job *job, int t, int r0, int diagonal) {
   const sc_tiles *tiles = job->tiles;
-  real *out = job->L + 16 * t;
+  int m = job->pack ? job->pack->mtile[t] : t;
+  real *out = job->L + 16 * t + 4 * r0;
   for (int s0 = 0; s0 < 4; s0 += TILE_COLS) {
-    real c[4][TILE_COLS];
-    for (int r = 0; r < 4; r++)
-      for (int s = 0; s < TILE_COLS; s++) c[r][s] = m < 0 ? splat(0) : job->M[16 * m + 4 * r + s0 + s];
-    if (job->pack) tile_rows(job, t, s0, c);
+    real c[TILE_ROWS][TILE_COLS];
+    for (int r = 0; r < TILE_ROWS; r++)
+      for (int s = 0; s < TILE_COLS; s++) c[r][s] = m < 0 ? splat(0) : job->M[16 * m + 4 * (r0 + r) + s0 + s];
+    if (job->pack) tile_rows(job, t, r0, s0, c);
     if (diagonal)
-      for (int s = 0; s < TILE_COLS; s++) diag[s0 + s] = c[s0 + s][s];
+      for (int r = 0; r < TILE_ROWS; r++)
+        for (int s = 0; s < TILE_COLS; s++)
+          if (r0 + r == s0 + s) job->diag[s0 + s] = c[r][s];
     for (int e = tiles->pairadr[t]; e < tiles->pairadr[t + 1]; e++) {
-      const real *X = job->L + 16 * tiles->pair[e].x, *Y = job->L + 16 * tiles->pair[e].y + 4 * s0;
+      const real *X = job->L + 16 * tiles->pair[e].x + 4 * r0, *Y = job->L + 16 * tiles->pair[e].y + 4 * s0;
       for (int q = 0; q < 4; q++) {
-        real x[4], y[TILE_COLS];
-        for (int r = 0; r < 4; r++) x[r] = X[4 * r + q];
+        real x[TILE_ROWS], y[TILE_COLS];
+        for (int r = 0; r < TILE_ROWS; r++) x[r] = X[4 * r + q];
         for (int s = 0; s < TILE_COLS; s++) y[s] = Y[4 * s + q];
         OUTER(c, -=, x, y)
       }
     }
-    for (int r = 0; r < 4; r++)
+    for (int r = 0; r < TILE_ROWS; r++)
       for (int s = 0; s < TILE_COLS; s++) out[4 * r + s0 + s] = c[r][s];
   }
 }
@@ -91,9 +95,9 @@ FN mask tile_cholesky(real *A, const real *diag, scal floor) {
   return low;
 }
 
-/* B <- B L^-T, L a factored diagonal tile */
+/* B <- B L^-T in TILE_ROWS rows of a tile, L a factored diagonal tile */
 FN void tile_solve(real *B, const real *L) {
-  for (int r = 0; r < 4; r++)
+  for (int r = 0; r < TILE_ROWS; r++)
     for (int j = 0; j < 4; j++) {
       real v = B[4 * r + j];
       for (int q = 0; q < j; q++) v -= B[4 * r + q] * L[4 * j + q];
@@ -106,36 +110,45 @@ FN mask factor(const factor_job *job) {
   const sc_tiles *t = job->tiles;
   mask low = never();
   for (int j = 0; j < t->nb; j++) {
-    int first = t->adr[j];
-    real diag[4], *L = job->L + 16 * first;
-    tile_gather(job, first, job->pack ? job->pack->mtile[first] : first, 1, diag);
-    low = either(low, tile_cholesky(L, diag, job->floor));
+    int first = t->adr[j], n = t->adr[j + 1] - first;
+    EACH(part, TILE_PARTS * n) tile_gather(job, first + PART_TILE(part), PART_ROW(part), PART_TILE(part) == 0);
     SYNC;
-    for (int e = first + 1; e < t->adr[j + 1]; e++) {
-      tile_gather(job, e, job->pack ? job->pack->mtile[e] : e, 0, diag);
-      tile_solve(job->L + 16 * e, L);
+    real *L = job->L + 16 * first, A[16]; /* everyone factors the diagonal tile for himself */
+    for (int q = 0; q < 16; q++) A[q] = L[q];
+    low = either(low, tile_cholesky(A, job->diag, job->floor));
+    EACH(part, TILE_PARTS * (n - 1)) tile_solve(L + 16 * (1 + PART_TILE(part)) + 4 * PART_ROW(part), A);
+    SYNC;
+    ONCE {
+      for (int q = 0; q < 16; q++) L[q] = A[q];
     }
-    SYNC;
   }
+  SYNC;
   return low;
 }
 
 /* v <- L^-1 v */
 FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
-  for (int i = 0; i < t->nb; i++) {
+  for (int j = 0; j < t->nb; j++) {
+    const real *A = L + 16 * t->adr[j];
     real y[4];
-    for (int r = 0; r < 4; r++) y[r] = v[4 * i + r];
-    for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) {
-      const real *B = L + 16 * t->rowtile[e], *x = v + 4 * t->rowcol[e];
-      for (int q = 0; q < 4; q++)
-        for (int r = 0; r < 4; r++) y[r] -= B[4 * r + q] * x[q];
-    }
-    const real *A = L + 16 * t->adr[i];
+    for (int r = 0; r < 4; r++) y[r] = v[4 * j + r];
     for (int r = 0; r < 4; r++) {
       for (int q = 0; q < r; q++) y[r] -= A[4 * r + q] * y[q];
       y[r] *= A[5 * r];
     }
-    for (int r = 0; r < 4; r++) v[4 * i + r] = y[r];
+    EACH(part, TILE_PARTS * (t->adr[j + 1] - t->adr[j] - 1)) {
+      int e = t->adr[j] + 1 + PART_TILE(part), r0 = PART_ROW(part);
+      const real *B = L + 16 * e + 4 * r0;
+      real *x = v + 4 * t->row[e] + r0, s[TILE_ROWS];
+      for (int r = 0; r < TILE_ROWS; r++) s[r] = x[r];
+      for (int q = 0; q < 4; q++)
+        for (int r = 0; r < TILE_ROWS; r++) s[r] -= B[4 * r + q] * y[q];
+      for (int r = 0; r < TILE_ROWS; r++) x[r] = s[r];
+    }
+    SYNC;
+    ONCE {
+      for (int r = 0; r < 4; r++) v[4 * j + r] = y[r];
+    }
   }
   SYNC;
 }
@@ -143,19 +156,26 @@ FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
 /* v <- L^-T v */
 FN void solve_upper(const sc_tiles *t, const real *L, real *v) {
   for (int i = t->nb - 1; i >= 0; i--) {
+    const real *A = L + 16 * t->adr[i];
     real y[4];
     for (int r = 0; r < 4; r++) y[r] = v[4 * i + r];
-    for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) {
-      const real *B = L + 16 * e, *x = v + 4 * t->row[e];
-      for (int q = 0; q < 4; q++)
-        for (int c = 0; c < 4; c++) y[c] -= B[4 * q + c] * x[q];
-    }
-    const real *A = L + 16 * t->adr[i];
     for (int r = 3; r >= 0; r--) {
       for (int q = r + 1; q < 4; q++) y[r] -= A[4 * q + r] * y[q];
       y[r] *= A[5 * r];
     }
-    for (int r = 0; r < 4; r++) v[4 * i + r] = y[r];
+    EACH(part, TILE_PARTS * (t->rowadr[i + 1] - t->rowadr[i])) {
+      int e = t->rowadr[i] + PART_TILE(part), c0 = PART_ROW(part);
+      const real *B = L + 16 * t->rowtile[e] + c0;
+      real *x = v + 4 * t->rowcol[e] + c0, s[TILE_ROWS];
+      for (int c = 0; c < TILE_ROWS; c++) s[c] = x[c];
+      for (int q = 0; q < 4; q++)
+        for (int c = 0; c < TILE_ROWS; c++) s[c] -= B[4 * q + c] * y[q];
+      for (int c = 0; c < TILE_ROWS; c++) x[c] = s[c];
+    }
+    SYNC;
+    ONCE {
+      for (int r = 0; r < 4; r++) v[4 * i + r] = y[r];
+    }
   }
   SYNC;
 }
@@ -178,10 +198,10 @@ FN void cone_product(const sc_pack *p, int d, int row, const real *coef, const r
 }
 
 /* H at the rows' curvature k and residual x */
-static void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
+PROC void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
   real *Z = slides ? w->Z : NULL;
   if (slides) CONES(p, if (w->used[row]) cone_product(p, d, row, coef, x, Z));
   SYNC;
-  factor_job job = {&p->h, w->H, NUM(p, M), p, k, Z, w->used, 4 * SC_EPS};
+  factor_job job = {&p->h, w->H, NUM(p, M), p, k, Z, w->used, w->pivot, 4 * SC_EPS};
   factor(&job);
 }

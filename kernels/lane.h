@@ -6,7 +6,13 @@
  * Set before including: SC_LANES (1, 2, 4, 8, 16; default 1) and SC_SINGLE (1: float, 0: double; default 0).
  *
  * EACH(i, n) runs over 0 .. n-1, the iterations independent of each other; SYNC stands where the results of one EACH are
- * read by the next. On the CPU they are a loop and nothing: an environment is a lane, not a group of threads. */
+ * read, or what it read is overwritten, by others. A sum over an EACH is total(s), a largest value largest(s), a yes or no
+ * anywhere(m); once(x) is what such a sum begins with. ONCE { } is done once for the environment. Everything else is done
+ * by all alike, so that branches outside EACH go one way.
+ *
+ * On the CPU an environment is a lane: EACH is a loop and the others are nothing. With SC_TEAM (CUDA) it is a team of
+ * SC_TEAM threads, a block of its own: EACH deals i to the threads in turn, SYNC is their barrier, and sums are taken in a
+ * fixed order, after which every thread holds the same value. */
 #ifndef SC_LANE_H
 #define SC_LANE_H
 
@@ -24,9 +30,30 @@
 #define SC_SINGLE 0
 #endif
 
-#define FN static inline __attribute__((always_inline, unused))
+#ifndef SC_TEAM
+
+#define FN static inline __attribute__((always_inline, unused)) /* a function that is copied to its calls */
+#define PROC static                                             /* and a long one, that need not be */
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define SYNC ((void)0)
+#define ONCE
+#define TILE_ROWS 4 /* rows of a tile of a matrix that are handled at once */
+
+#else
+
+#define FN static __device__ __forceinline__
+#define PROC static __device__ __forceinline__
+#define RANK ((int)threadIdx.x)
+#define EACH(i, n) for (int i = RANK; i < (n); i += SC_TEAM)
+#define ONCE if (RANK == 0)
+#if SC_TEAM == 32
+#define SYNC __syncwarp()
+#else
+#define SYNC __syncthreads()
+#endif
+#define TILE_ROWS 1 /* a thread each */
+
+#endif
 
 #if SC_SINGLE
 typedef float scal;
@@ -53,7 +80,9 @@ FN mask le(real a, real b) { return a <= b; }
 FN mask differ(real a, real b) { return a != b; }
 FN mask both(mask a, mask b) { return a && b; }
 FN mask either(mask a, mask b) { return a || b; }
+#ifndef __cplusplus /* there it is a word of the language, for the same */
 FN mask not(mask a) { return !a; }
+#endif
 FN int any(mask m) { return m; }
 FN int lane_is(mask m, int l) { (void)l; return m; }
 FN real root(real x) { return SCAL_SQRT(x); }
@@ -117,5 +146,54 @@ FN real larger(real a, real b) { return sel(lt(a, b), b, a); }
 FN real smaller(real a, real b) { return sel(lt(a, b), a, b); }
 /* neither NaN nor infinite: x - x is 0 */
 FN mask finite_lane(real x) { return le(absolute(x - x), splat(0)); }
+
+#ifndef SC_TEAM
+
+FN real total(real x) { return x; }
+FN real largest(real x) { return x; }
+FN mask anywhere(mask m) { return m; }
+FN real once(real x) { return x; }
+
+#else
+
+FN real once(real x) { return RANK == 0 ? x : 0; }
+
+/* x of the thread whose rank differs in the bit `distance`: both then do the same to the same pair */
+#define PARTNER(x, distance) __shfl_xor_sync(0xffffffffu, x, distance)
+FN real warp_total(real x) {
+  for (int d = 16; d; d /= 2) x += PARTNER(x, d);
+  return x;
+}
+FN real warp_largest(real x) {
+  for (int d = 16; d; d /= 2) x = larger(x, PARTNER(x, d));
+  return x;
+}
+
+#if SC_TEAM == 32
+FN real total(real x) { return warp_total(x); }
+FN real largest(real x) { return warp_largest(x); }
+FN mask anywhere(mask m) { return __any_sync(0xffffffffu, m); }
+#else
+/* what each warp found, in turn */
+#define OF_WARPS(first, all)                                                                                                \
+  __shared__ real found[SC_TEAM / 32];                                                                                      \
+  if (RANK % 32 == 0) found[RANK / 32] = (first);                                                                           \
+  SYNC;                                                                                                                     \
+  x = found[0];                                                                                                             \
+  for (int k = 1; k < SC_TEAM / 32; k++) x = (all);                                                                         \
+  SYNC;                                                                                                                     \
+  return x;
+FN real total(real x) {
+  x = warp_total(x);
+  OF_WARPS(x, x + found[k])
+}
+FN real largest(real x) {
+  x = warp_largest(x);
+  OF_WARPS(x, larger(x, found[k]))
+}
+FN mask anywhere(mask m) { return __syncthreads_or(m); }
+#endif
+
+#endif
 
 #endif /* SC_LANE_H */

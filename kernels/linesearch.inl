@@ -13,10 +13,10 @@ FN void along_cone(int d, const real *coef, const real *D, const real *x, const 
 }
 
 /* slope and curvature of the rows' cost at x + alpha Jv, and of the inertia's: q1 + alpha q2 */
-static along slope_at(const sc_pack *p, const real *x, const real *Jv, real alpha, real q1, real q2) {
+PROC along slope_at(const sc_pack *p, const real *x, const real *Jv, real alpha, real q1, real q2) {
   const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);
   int ne = p->ne, nf = ne + p->nf;
-  along s = {q1 + alpha * q2, q2};
+  along s = {once(q1 + alpha * q2), once(q2)};
 #define ADD(value)                                                                                                          \
   do {                                                                                                                      \
     row_value v_ = (value);                                                                                                 \
@@ -34,13 +34,15 @@ static along slope_at(const sc_pack *p, const real *x, const real *Jv, real alph
   }
 #undef ADD
   CONES(p, along_cone(d, coef, D + row, x + row, Jv + row, alpha, &s));
+  s.slope = total(s.slope);
+  s.curv = total(s.curv);
   return s;
 }
 
 /* Step length of the lanes in `need`, 1 in the others. slope0 < 0: phi'(0). Newton from alpha = 1 inside a bracket that
  * starts as [0, infinity); where Newton leaves it, or the slope did not halve, bisect it, or double while it is open.
  * When evaluations run out the lower end is taken: it always descends. */
-static real line_search(const sc_pack *p, sc_work *w, real slope0, real q1, real q2, mask need) {
+PROC real line_search(const sc_pack *p, sc_work *w, real slope0, real q1, real q2, mask need) {
   const real zero = splat(0), one = splat(1);
   real lo = zero, hi = splat(-1), alpha = one, last = -slope0;
   real enough = splat(w->task.ls_tolerance) * -slope0;

@@ -43,7 +43,7 @@ FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
 }
 
 /* the starting point in the trial arrays: qacc_warmstart where its cost is not above that of qacc_smooth, else the latter */
-static void start(const sc_pack *p, sc_work *w) {
+PROC void start(const sc_pack *p, sc_work *w) {
   const real *s = NUM(p, s), *tau = NUM(p, tau), *warm = NUM(p, warm), *aref = NUM(p, aref);
   real *a = w->a1, *Ma = w->Ma1, *x = w->x1, *xw = w->x;
   mask use = never();
@@ -53,7 +53,7 @@ static void start(const sc_pack *p, sc_work *w) {
     mul_sym(&p->m, NUM(p, M), warm, Ma, 0);
     mul_jac(p, warm, aref, xw, 0);
     EACH(i, p->nv4) inertia += (warm[i] - s[i]) * (Ma[i] - tau[i]);
-    use = le(splat(0.5) * inertia + cost_rows(p, xw), smooth);
+    use = le(splat(0.5) * total(inertia) + cost_rows(p, xw), smooth);
     EACH(r, p->nefc) x[r] = sel(use, xw[r], x[r]);
   }
   EACH(i, p->nv4) {
@@ -101,16 +101,20 @@ FN void search(const sc_pack *p, sc_work *w, newton_state *st, mask need) {
 
 /* the trial point becomes the iterate */
 FN void accept(sc_work *w) {
-  SWAP(w->a, w->a1);
-  SWAP(w->Ma, w->Ma1);
-  SWAP(w->x, w->x1);
-  SWAP(w->f, w->f1);
-  SWAP(w->k, w->k1);
-  SWAP(w->g, w->g1);
+  SYNC;
+  ONCE {
+    SWAP(w->a, w->a1);
+    SWAP(w->Ma, w->Ma1);
+    SWAP(w->x, w->x1);
+    SWAP(w->f, w->f1);
+    SWAP(w->k, w->k1);
+    SWAP(w->g, w->g1);
+  }
+  SYNC;
 }
 
 /* one step of every live lane */
-static void take_step(const sc_pack *p, sc_work *w, newton_state *st) {
+PROC void take_step(const sc_pack *p, sc_work *w, newton_state *st) {
   real *a = w->a, *a1 = w->a1, *v = w->v;
   EACH(i, p->nv4) a1[i] = a[i] + v[i];
   SYNC;
@@ -150,7 +154,7 @@ FN void stop_test(const sc_pack *p, sc_work *w, newton_state *st, int it) {
   st->live = both(st->live, not(done));
 }
 
-static void newton(const sc_pack *p, sc_work *w) {
+PROC void newton(const sc_pack *p, sc_work *w) {
   start(p, w);
   newton_state st;
   st.live = lt(splat(0), *NUM(p, alive));

@@ -14,6 +14,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An array of numbers whose type is that of the kernels that read it. */
+#ifndef __cplusplus
+typedef void *sc_array;
+#else
+#ifdef __CUDACC__
+#define SC_BOTH __host__ __device__
+#else
+#define SC_BOTH
+#endif
+struct sc_array { /* C++ has no implicit conversion from void * */
+  void *at;
+  sc_array() = default;
+  SC_BOTH sc_array(void *p) : at(p) {}
+  template <class T> SC_BOTH operator T *() const { return (T *)at; }
+};
+#endif
+
 #define SC_NDIM 3 /* elliptic contacts come in three sizes */
 static const int sc_dims[SC_NDIM] = {3, 4, 6};
 
@@ -34,16 +51,16 @@ typedef struct sc_tiles {
 
 /* The numbers of a pack in one precision; element counts in brackets. */
 typedef struct sc_numbers {
-  void *M;                  /* [16 m.ntile] diagonal tiles in full */
-  void *J;                  /* [4 nblock] */
-  void *D, *aref;           /* [nefc] */
-  void *eta, *edge;         /* [nf] dry friction: largest force, and eta R */
-  void *cone;               /* [CONE_COEF(d) per contact] */
-  void *tau, *s, *warm;     /* [nv4] qfrc_smooth, qacc_smooth, qacc_warmstart */
-  void *scale;              /* [1] 1/trace M */
-  void *given;              /* [3] 1 where tau, s, warm was handed over, else 0: prepare completes the others */
-  void *alive;              /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
-  void *L;                  /* [16 m.ntile] Cholesky factor of M; double only */
+  sc_array M;               /* [16 m.ntile] diagonal tiles in full */
+  sc_array J;               /* [4 nblock] */
+  sc_array D, aref;         /* [nefc] */
+  sc_array eta, edge;       /* [nf] dry friction: largest force, and eta R */
+  sc_array cone;            /* [CONE_COEF(d) per contact] */
+  sc_array tau, s, warm;    /* [nv4] qfrc_smooth, qacc_smooth, qacc_warmstart */
+  sc_array scale;           /* [1] 1/trace M */
+  sc_array given;           /* [3] 1 where tau, s, warm was handed over, else 0: prepare completes the others */
+  sc_array alive;           /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
+  sc_array L;               /* [16 m.ntile] Cholesky factor of M; double only */
 } sc_numbers;
 
 typedef struct sc_pack {
@@ -75,13 +92,14 @@ typedef struct sc_task {
 /* A worker's scratch memory; element counts in brackets. Used by one kernel at a time. */
 typedef struct sc_work {
   sc_task task;
-  void *H;                  /* [16 h.ntile] factor */
-  void *Z;                  /* [4 blocks of elliptic rows] K J of elliptic contacts */
-  void *a, *Ma, *g;         /* [nv4] the iterate (in and out), M a, gradient */
-  void *a1, *Ma1, *g1;      /* [nv4] at the trial point */
-  void *v;                  /* [nv4] step */
-  void *x, *f, *k;          /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
-  void *x1, *f1, *k1, *Jv;  /* [nefc] */
+  sc_array H;               /* [16 h.ntile] factor */
+  sc_array Z;               /* [4 blocks of elliptic rows] K J of elliptic contacts */
+  sc_array a, Ma, g;        /* [nv4] the iterate (in and out), M a, gradient */
+  sc_array a1, Ma1, g1;     /* [nv4] at the trial point */
+  sc_array v;               /* [nv4] step */
+  sc_array pivot;           /* [4] diagonal of the tile that is factored */
+  sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
+  sc_array x1, f1, k1, Jv;  /* [nefc] */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *solved;          /* W numbers, by the certificate: whether it holds */

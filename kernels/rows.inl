@@ -3,16 +3,20 @@
 /* Run `call` for every elliptic contact; it may use d (a constant: 3, 4 or 6), row and coef. */
 #define CONES(p, call)                                                                                                      \
   do {                                                                                                                      \
-    int row = (p)->conerow;                                                                                                 \
-    const real *coef = NUM(p, cone);                                                                                        \
+    int first = (p)->conerow;                                                                                               \
+    const real *coefs = NUM(p, cone);                                                                                       \
     CONES_OF(p, 0, 3, call) CONES_OF(p, 1, 4, call) CONES_OF(p, 2, 6, call)                                                 \
-    (void)row, (void)coef;                                                                                                  \
+    (void)first, (void)coefs;                                                                                               \
   } while (0)
 #define CONES_OF(p, kind, dim, call)                                                                                        \
-  for (int c_ = 0; c_ < (p)->ncone[kind]; c_++, row += dim, coef += CONE_COEF(dim)) {                                       \
+  EACH(c_, (p)->ncone[kind]) {                                                                                              \
     enum { d = dim };                                                                                                       \
+    int row = first + c_ * dim;                                                                                             \
+    const real *coef = coefs + c_ * CONE_COEF(dim);                                                                         \
+    (void)coef;                                                                                                             \
     call;                                                                                                                   \
-  }
+  }                                                                                                                         \
+  first += (p)->ncone[kind] * dim, coefs += (p)->ncone[kind] * CONE_COEF(dim);
 
 /* What a change of x did to the rows of each lane. */
 typedef struct {
@@ -30,7 +34,7 @@ FN void cone_rows(int d, int row, const real *coef, const real *D, const real *x
 }
 
 /* f, k of all rows at x; f0, k0: those at the point before, or NULL; used: rows with a force in some lane */
-static row_notes evaluate_rows(const sc_pack *p, const real *x, const real *f0, const real *k0, real *f, real *k, uint8_t *used) {
+PROC row_notes evaluate_rows(const sc_pack *p, const real *x, const real *f0, const real *k0, real *f, real *k, uint8_t *used) {
   const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);
   row_notes n = {never(), never()};
   int ne = p->ne, nf = ne + p->nf;
@@ -53,6 +57,7 @@ static row_notes evaluate_rows(const sc_pack *p, const real *x, const real *f0, 
     int on = any(differ(k[row], splat(0))) != 0;
     for (int j = 0; j < d; j++) used[row + j] = (uint8_t)on;
   });
+  n.slides = anywhere(n.slides);
   SYNC;
   if (!k0) return n;
   EACH(r, p->nefc) n.changed = either(n.changed, differ(k[r], k0[r]));
@@ -60,11 +65,12 @@ static row_notes evaluate_rows(const sc_pack *p, const real *x, const real *f0, 
     int r = ne + i;
     n.changed = either(n.changed, both(le(k[r], splat(0)), differ(f[r], f0[r])));
   }
+  n.changed = anywhere(n.changed);
   return n;
 }
 
 /* cost of all rows at x */
-static real cost_rows(const sc_pack *p, const real *x) {
+PROC real cost_rows(const sc_pack *p, const real *x) {
   const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);
   real cost = splat(0);
   int ne = p->ne, nf = ne + p->nf;
@@ -75,5 +81,5 @@ static real cost_rows(const sc_pack *p, const real *x) {
     cone_zone z = cone_find(d, coef, x + row);
     cost += cone_cost(d, coef, D + row, x + row, z);
   });
-  return cost;
+  return total(cost);
 }
