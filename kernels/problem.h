@@ -43,7 +43,7 @@ typedef struct sc_numbers {
   void *scale;              /* [1] 1/trace M */
   void *given;              /* [3] 1 where tau, s, warm was handed over, else 0: prepare completes the others */
   void *alive;              /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
-  void *L;                  /* [16 m.ntile] Cholesky factor of M; double only */
+  void *L;                  /* [16 m.ntile] Cholesky factor of M; in float only for the methods that read it, else NULL */
 } sc_numbers;
 
 typedef struct sc_pack {
@@ -75,11 +75,12 @@ typedef struct sc_task {
 /* A worker's scratch memory; element counts in brackets. Used by one kernel at a time. */
 typedef struct sc_work {
   sc_task task;
-  void *H;                  /* [16 h.ntile] factor */
+  void *H;                  /* [16 h.ntile] factor; cg: a vector over dofs */
   void *Z;                  /* [4 blocks of elliptic rows] K J of elliptic contacts */
   void *a, *Ma, *g;         /* [nv4] the iterate (in and out), M a, gradient */
   void *a1, *Ma1, *g1;      /* [nv4] at the trial point */
   void *v;                  /* [nv4] step */
+  void *z, *z1;             /* [nv4] cg: M^-1 g, and before the step */
   void *x, *f, *k;          /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   void *x1, *f1, *k1, *Jv;  /* [nefc] */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
