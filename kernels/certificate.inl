@@ -6,12 +6,6 @@
  *
  * and, because it comes for free, the forces, zones and J'f that belong to a. Compiled in double only. */
 
-/* 1/2 v' M^-1 v; v is overwritten */
-FN real half_inverse_norm(const sc_pack *p, real *v) {
-  solve_lower(&p->m, NUM(p, L), v);
-  return splat(0.5) * dot(p, v, v);
-}
-
 FN void zones_cone(int d, int row, const real *coef, const real *x, real *zone) {
   real z = cone_zone_number(cone_find(d, coef, x + row));
   for (int j = 0; j < d; j++) zone[row + j] = z;
@@ -28,28 +22,6 @@ PROC void zones(const sc_pack *p, const real *x, real *zone) {
 }
 
 PROC void store_lanes(double *out, real v) { EACH(l, SC_LANES) out[l] = lane_get(v, l); }
-
-/* e of the floor, left in w->v; |a| and the row weights use the trial arrays. Returns the lanes whose forces rounding of a
- * alone moves by more than force_noise: stiff rows, f = -D x */
-PROC mask rounding_error(const sc_pack *p, sc_work *w) {
-  const real *tau = NUM(p, tau), *D = NUM(p, D);
-  real *e = w->v, *Ma = w->Ma1, *y = w->x1, *f = w->f, noise = splat(0), size = splat(0);
-  mul_sym(&p->m, NUM(p, M), w->a, Ma, 1);
-  mul_jac(p, w->a, NUM(p, aref), y, 1);
-  EACH(r, p->nefc) {
-    y[r] *= D[r];
-    noise = larger(noise, sel(differ(f[r], splat(0)), y[r], splat(0)));
-    size = larger(size, absolute(f[r]));
-    y[r] += absolute(f[r]);
-    w->used[r] = 1;
-  }
-  EACH(i, p->nv4) Ma[i] += absolute(tau[i]);
-  SYNC;
-  mul_jac_t(p, Ma, 1, y, w->used, e, 1);
-  EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
-  SYNC;
-  return lt(splat(w->task.force_noise) * largest(size), splat(w->task.rounding) * largest(noise));
-}
 
 /* f -= K J v for an elliptic contact, in these lanes */
 FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const real *x, const real *Jv, mask lanes, real *f) {
@@ -112,7 +84,7 @@ PROC void certify(const sc_pack *p, sc_work *w) {
   real bound = root(splat(2) * gap) / root(size);
   store_lanes(w->bound, bound);
   store_lanes(w->objective, splat(0.5) * total(inertia) + cost_rows(p, w->x));
-  mask noisy = both(rounding_error(p, w), lt(splat(0), *NUM(p, alive)));
+  mask noisy = both(rounding_error(p, w, w->v), lt(splat(0), *NUM(p, alive)));
   real floor = half_inverse_norm(p, w->v);
   store_lanes(w->floor, floor);
   /* the definition of the verdict; and only there is the step of refine_forces as small as it must be */

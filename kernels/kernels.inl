@@ -8,14 +8,16 @@
 #include "rows.inl"
 #include "factor.inl"
 #include "linesearch.inl"
+#include "iterate.inl"
 #include "newton.inl"
+#include "cg.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
 #endif
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton}, NULL, NULL};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton}, prepare, certify};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify};
 #endif

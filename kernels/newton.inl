@@ -1,15 +1,7 @@
 /* Newton's method with an exact line search, for every row kind.
  *
  * A step is tried at alpha = 1 first: there M a and J a - aref are computed afresh, so no rounding accumulates, and the
- * new gradient gives the slope at no cost. Only lanes whose slope is too large search along the line.
- * A lane that has finished is frozen: its step is zero from then on. */
-
-#define SWAP(p, q)                                                                                                          \
-  do {                                                                                                                      \
-    void *t_ = p;                                                                                                           \
-    p = q;                                                                                                                  \
-    q = t_;                                                                                                                 \
-  } while (0)
+ * new gradient gives the slope at no cost. Only lanes whose slope is too large search along the line. */
 
 /* squared length of a step, relative to the iterate's, after which the next, quadratically smaller, is below rounding */
 #if SC_SINGLE
@@ -18,53 +10,11 @@
 #define SMALL_STEP 1e-15
 #endif
 
-typedef struct {
-  mask live;
-  real slope0, slope1; /* along the step, at its start and at alpha = 1 */
-  real step, size;     /* squared lengths in the metric M: of the step; of the iterate or qacc_smooth, the larger */
-  real smooth;         /* that of qacc_smooth */
-  real norm;           /* |g| */
-  row_notes notes;
-  mask full;           /* the step was taken whole, or nearly */
-} newton_state;
-
 /* the rows' costs are quadratic along the step, or as good as that */
-FN mask one_quadratic(const newton_state *st) { return either(not(st->notes.slides), le(st->step, splat(SMALL_STEP) * st->size)); }
-
-/* forces and gradient at the trial point, from x1 and Ma1 there; first: there is no iterate to compare with */
-FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
-  row_notes n = evaluate_rows(p, w->x1, first ? NULL : w->f, first ? NULL : w->k, w->f1, w->k1, w->used);
-  mul_jac_t(p, w->Ma1, -1, w->f1, w->used, w->g1, 0);
-  const real *tau = NUM(p, tau);
-  real *g = w->g1;
-  EACH(i, p->nv4) g[i] -= tau[i];
-  SYNC;
-  return n;
-}
-
-/* the starting point in the trial arrays: qacc_warmstart where its cost is not above that of qacc_smooth, else the latter */
-PROC void start(const sc_pack *p, sc_work *w) {
-  const real *s = NUM(p, s), *tau = NUM(p, tau), *warm = NUM(p, warm), *aref = NUM(p, aref);
-  real *a = w->a1, *Ma = w->Ma1, *x = w->x1, *xw = w->x;
-  mask use = never();
-  mul_jac(p, s, aref, x, 0);
-  if (w->task.warmstart) {
-    real smooth = cost_rows(p, x), inertia = splat(0);
-    mul_sym(&p->m, NUM(p, M), warm, Ma, 0);
-    mul_jac(p, warm, aref, xw, 0);
-    EACH(i, p->nv4) inertia += (warm[i] - s[i]) * (Ma[i] - tau[i]);
-    use = le(splat(0.5) * total(inertia) + cost_rows(p, xw), smooth);
-    EACH(r, p->nefc) x[r] = sel(use, xw[r], x[r]);
-  }
-  EACH(i, p->nv4) {
-    a[i] = sel(use, warm[i], s[i]);
-    Ma[i] = sel(use, Ma[i], tau[i]); /* M s = tau */
-  }
-  SYNC;
-}
+FN mask one_quadratic(const iteration *st) { return either(not(st->notes.slides), le(st->step, splat(SMALL_STEP) * st->size)); }
 
 /* the lanes' Newton direction in v, zero in finished ones; their slope at the start in st */
-FN void direction(const sc_pack *p, sc_work *w, newton_state *st) {
+FN void newton_direction(const sc_pack *p, sc_work *w, iteration *st) {
   real *v = w->v, *g = w->g;
   EACH(i, p->nv4) v[i] = -g[i];
   SYNC;
@@ -72,54 +22,17 @@ FN void direction(const sc_pack *p, sc_work *w, newton_state *st) {
   solve_upper(&p->h, w->H, v);
   st->slope0 = dot(p, v, g);
   /* no descent: nothing left but rounding, or broken numbers; either way the lane ends where it is */
-  mask stuck = both(st->live, not(lt(st->slope0, splat(0))));
-  EACH(l, SC_LANES) if (lane_is(stuck, l)) w->end[l] = SC_END_STALLED;
-  st->live = both(st->live, not(stuck));
+  finish(w, st, not(lt(st->slope0, splat(0))), SC_END_STALLED);
   EACH(i, p->nv4) v[i] = sel(st->live, v[i], splat(0));
   SYNC;
 }
 
-/* shorten or lengthen the step of the lanes in `need` */
-FN void search(const sc_pack *p, sc_work *w, newton_state *st, mask need) {
-  const real *tau = NUM(p, tau);
-  real *a = w->a, *a1 = w->a1, *Ma = w->Ma, *Ma1 = w->Ma1, *x = w->x, *x1 = w->x1, *Jv = w->Jv, *v = w->v;
-  EACH(r, p->nefc) Jv[r] = x1[r] - x[r];
-  SYNC;
-  real alpha = line_search(p, w, st->slope0, dot_minus(p, v, Ma, tau), dot_minus(p, v, Ma1, Ma), need);
-  EACH(i, p->nv4) {
-    a1[i] = sel(need, a[i] + alpha * v[i], a1[i]);
-    Ma1[i] = sel(need, Ma[i] + alpha * (Ma1[i] - Ma[i]), Ma1[i]);
-  }
-  EACH(r, p->nefc) x1[r] = sel(need, x[r] + alpha * Jv[r], x1[r]);
-  SYNC;
-  mask none = both(need, not(lt(splat(0), alpha)));
-  EACH(l, SC_LANES) if (lane_is(none, l)) w->end[l] = SC_END_STALLED;
-  st->live = both(st->live, not(none));
-  st->full = both(st->full, either(not(need), lt(absolute(alpha - splat(1)), splat(0.05))));
-  st->notes = at_trial(p, w, 0);
-}
-
-/* the trial point becomes the iterate */
-FN void accept(sc_work *w) {
-  SYNC;
-  ONCE {
-    SWAP(w->a, w->a1);
-    SWAP(w->Ma, w->Ma1);
-    SWAP(w->x, w->x1);
-    SWAP(w->f, w->f1);
-    SWAP(w->k, w->k1);
-    SWAP(w->g, w->g1);
-  }
-  SYNC;
-}
-
 /* one step of every live lane */
-PROC void take_step(const sc_pack *p, sc_work *w, newton_state *st) {
-  real *a = w->a, *a1 = w->a1, *v = w->v;
+PROC void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
+  real *a = w->a, *a1 = w->a1, *v = w->v, *x = w->x, *x1 = w->x1, *Jv = w->Jv;
   EACH(i, p->nv4) a1[i] = a[i] + v[i];
   SYNC;
-  mul_sym(&p->m, NUM(p, M), a1, w->Ma1, 0);
-  mul_jac(p, a1, NUM(p, aref), w->x1, 0);
+  recompute_trial(p, w);
   st->notes = at_trial(p, w, 0);
   st->slope1 = dot(p, v, w->g1);
   st->step = dot_minus(p, v, w->Ma1, w->Ma);
@@ -129,18 +42,32 @@ PROC void take_step(const sc_pack *p, sc_work *w, newton_state *st) {
   mask exact = both(not(st->notes.changed), one_quadratic(st));
   mask steep = lt(splat(w->task.ls_tolerance) * -st->slope0, absolute(st->slope1));
   mask need = both(both(st->live, steep), not(exact));
-  if (any(need)) search(p, w, st, need);
+  if (any(need)) {
+    real alpha;
+    EACH(r, p->nefc) Jv[r] = x1[r] - x[r];
+    SYNC;
+    finish(w, st, search(p, w, st, need, st->step, &alpha), SC_END_STALLED);
+    st->full = either(not(need), lt(absolute(alpha - splat(1)), splat(0.05)));
+    st->notes = at_trial(p, w, 0);
+  }
   accept(w);
 }
 
-/* Which lanes are done. Converged: scale |g| <= tolerance (then the gap is far below it). Floor, what rounding allows:
+/* Which lanes are done. Converged: scale |g| <= tolerance, and in double, where the factor of M is at hand, the scaled gap
+ * 1/2 g' M^-1 g as well: of the lightest dofs it can be the larger. Floor, what rounding allows:
  * a whole step that left every zone as it was has reached the minimum of the quadratic it stands on, or, with sliding
  * contacts, was so small that the next one would be below rounding; in float that is all that can be had, in double
  * further steps refine it while the gradient falls. Or a step that is itself nothing but rounding. */
-FN void stop_test(const sc_pack *p, sc_work *w, newton_state *st, int it) {
+FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   real before = st->norm, scale = *NUM(p, scale);
   st->norm = root(dot(p, w->g, w->g));
   mask converged = le(scale * st->norm, splat(w->task.tolerance)), floor = never();
+  if (!SC_SINGLE && any(both(st->live, converged))) {
+    real *v = w->v, *g = w->g;
+    EACH(i, p->nv4) v[i] = g[i];
+    SYNC;
+    converged = both(converged, le(scale * half_inverse_norm(p, v), splat(w->task.tolerance)));
+  }
   if (it > 0) {
     floor = both(both(st->full, not(st->notes.changed)), one_quadratic(st));
     if (!SC_SINGLE) floor = both(floor, le(splat(0.25) * before, st->norm));
@@ -155,22 +82,14 @@ FN void stop_test(const sc_pack *p, sc_work *w, newton_state *st, int it) {
 }
 
 PROC void newton(const sc_pack *p, sc_work *w) {
-  start(p, w);
-  newton_state st;
-  st.live = lt(splat(0), *NUM(p, alive));
-  st.full = never();
-  st.step = st.size = st.norm = splat(0);
-  st.smooth = dot(p, NUM(p, s), NUM(p, tau));
-  EACH(l, SC_LANES) w->iterations[l] = 0, w->end[l] = SC_END_LIMIT;
-  st.notes = at_trial(p, w, 1);
-  accept(w);
-  stop_test(p, w, &st, 0);
+  iteration st = start(p, w);
+  newton_stop(p, w, &st, 0);
   int stale = 1; /* the factor is not that of the live lanes' zones */
   for (int it = 1; it <= w->task.iterations && any(st.live); it++) {
     if (stale) factor_hessian(p, w, w->x, w->k, any(both(st.live, st.notes.slides)));
-    direction(p, w, &st);
-    take_step(p, w, &st);
-    stop_test(p, w, &st, it);
+    newton_direction(p, w, &st);
+    newton_step(p, w, &st);
+    newton_stop(p, w, &st, it);
     stale = any(both(st.live, either(st.notes.changed, st.notes.slides)));
   }
 }

@@ -60,7 +60,7 @@ typedef struct sc_numbers {
   sc_array scale;           /* [1] 1/trace M */
   sc_array given;           /* [3] 1 where tau, s, warm was handed over, else 0: prepare completes the others */
   sc_array alive;           /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
-  sc_array L;               /* [16 m.ntile] Cholesky factor of M; double only */
+  sc_array L;               /* [16 m.ntile] Cholesky factor of M; in float only for the methods that read it, else NULL */
 } sc_numbers;
 
 typedef struct sc_pack {
@@ -92,11 +92,12 @@ typedef struct sc_task {
 /* A worker's scratch memory; element counts in brackets. Used by one kernel at a time. */
 typedef struct sc_work {
   sc_task task;
-  sc_array H;               /* [16 h.ntile] factor */
+  sc_array H;               /* [16 h.ntile] factor; cg: a vector over dofs */
   sc_array Z;               /* [4 blocks of elliptic rows] K J of elliptic contacts */
   sc_array a, Ma, g;        /* [nv4] the iterate (in and out), M a, gradient */
   sc_array a1, Ma1, g1;     /* [nv4] at the trial point */
   sc_array v;               /* [nv4] step */
+  sc_array z, z1;           /* [nv4] cg: M^-1 g, and before the step */
   sc_array pivot;           /* [4] diagonal of the tile that is factored */
   sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   sc_array x1, f1, k1, Jv;  /* [nefc] */

@@ -161,7 +161,7 @@ void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
 }
 
 void sc_pack_narrow(sc_slot *slot) {
-  size_t n = sc_pack_elements(&slot->pack), lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
+  size_t n = sc_pack_elements(&slot->pack) + (slot->factor_f32 ? 16 * (size_t)slot->pack.m.ntile : 0), lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
   float *out = slot->pack.num[SC_F32].M;
   slot->beyond_float = 0;
   for (size_t k = 0; k < parts; k++) {

@@ -16,6 +16,7 @@ typedef struct sc_slot {
   sc_pack pack;             /* its num[SC_F64] is part[0] */
   sc_numbers part[SC_MAX_PARTS];
   int parts, lanes;
+  int factor_f32;           /* whether the numbers in float have the factor of M too */
   int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
   unsigned beyond_float;    /* lanes, as bits, with a number too large for float */
   void *block;
@@ -71,7 +72,7 @@ void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 /* And from these in float; a lane with a number that is too large for it is not alive there. pack.c */
 void sc_pack_narrow(sc_slot *slot);
 
-/* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L is in double only. */
+/* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L, the factor of M, comes last. */
 #define SC_NUMBER_FIELDS(F, p, cones)                                                                                       \
   F(M, 16 * (size_t)(p)->m.ntile)                                                                                           \
   F(J, 4 * (size_t)(p)->nblock)                                                                                             \

@@ -261,11 +261,13 @@ SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_
 /* ------------------------------------------------------------------ solver */
 
 typedef enum sc_method { SC_NEWTON = 0, SC_CG = 1, SC_PGS = 2, SC_DIRECT = 3, SC_NMETHOD = 4 } sc_method;
+SC_API const char *sc_method_name(int method);  /* "newton", "cg", "pgs", "direct"; "unknown" out of range */
 typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1, SC_MIXED = 2, SC_NPRECISION = 3 } sc_precision;
 
 typedef struct sc_solver_options {
   size_t size;                /* sizeof(sc_solver_options); set by sc_solver_options_init */
-  int method;                 /* sc_method; default SC_NEWTON */
+  int method;                 /* sc_method; default SC_NEWTON. SC_CG: nonlinear conjugate gradients preconditioned by M,
+                                 Hager and Zhang's rule, as in MuJoCo; it ends by the scaled gap alone */
   int precision;              /* sc_precision of the iteration; the certificate is always in double; default SC_F64 */
   int iterations;             /* at most; default 100 */
   int ls_iterations;          /* line search evaluations per iteration at most; default 50 */

@@ -12,7 +12,8 @@ static int check_options(const sc_solver_options *o) {
   if (o->size != sizeof *o)
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "size is %zu, not %zu: use sc_solver_options_init", o->size, sizeof *o);
   if (o->method < 0 || o->method >= SC_NMETHOD) return sc_error_set(SC_ERROR_ARGUMENT, CALL "method is %d, not in 0 .. %d", o->method, SC_NMETHOD - 1);
-  if (o->method != SC_NEWTON) return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "method is %d, and this version has %d (newton)", o->method, SC_NEWTON);
+  if (o->method != SC_NEWTON && o->method != SC_CG)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "method is %d, and this version has %d (newton) and %d (cg)", o->method, SC_NEWTON, SC_CG);
   if (o->precision != SC_F64 && o->precision != SC_F32)
     return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "precision is %d, not %d (f64) or %d (f32)", o->precision, SC_F64, SC_F32);
   if (o->iterations < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "iterations is %d, not >= 0", o->iterations);

@@ -25,8 +25,8 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
 /* arrays of a workspace and their element counts */
 typedef struct { size_t H, Z, nv4, nefc; } work_sizes;
 #define SC_WORK_FIELDS(F)                                                                                                   \
-  F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(pivot, 4) F(x, s.nefc)  \
-  F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
+  F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
+  F(z1, s.nv4) F(pivot, 4) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 

@@ -12,6 +12,7 @@ static void pack_symbolic(void *arg, int i, int who) {
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
   sc_packer *packer = &s->workers[who].packer;
   slot->parts = s->parts, slot->lanes = s->lanes;
+  slot->factor_f32 = s->options.method != SC_NEWTON;
   if (!sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, packer)) {
     atomic_store(&s->failed, 1);
     return;

@@ -432,7 +432,7 @@ static int place(sc_slot *slot, const writer *w, const tile_lists *m, const tile
   size_t elements = sc_pack_elements(p), factor = 16 * (size_t)m->ntile, parts = (size_t)slot->parts;
   size_t wide = (size_t)slot->lanes * sizeof(double), narrow = parts * (size_t)slot->lanes * sizeof(float);
   size_t part_bytes = ((elements + factor) * wide + 63) / 64 * 64, f64_bytes = parts * part_bytes;
-  size_t f32_bytes = f32 ? (elements * narrow + 63) / 64 * 64 : 0;
+  size_t f32_bytes = f32 ? ((elements + (slot->factor_f32 ? factor : 0)) * narrow + 63) / 64 * 64 : 0;
   size_t bytes = (f64_bytes + f32_bytes + w->used * sizeof(int32_t) + 63) / 64 * 64;
   if (bytes > slot->capacity) {
     void *block = aligned_alloc(64, bytes);
@@ -451,7 +451,7 @@ static int place(sc_slot *slot, const writer *w, const tile_lists *m, const tile
   p->term = (const sc_term *)(const void *)(base + r->term);
   for (size_t k = 0; k < parts; k++) point_numbers(p, &slot->part[k], at + k * part_bytes, wide, 1);
   p->num[SC_F64] = slot->part[0];
-  if (f32) point_numbers(p, &p->num[SC_F32], at + f64_bytes, narrow, 0);
+  if (f32) point_numbers(p, &p->num[SC_F32], at + f64_bytes, narrow, slot->factor_f32);
   return 1;
 }
 

@@ -14,6 +14,11 @@ const char *sc_status_name(int status) {
   return status >= 0 && status < SC_NSTATUS ? names[status] : "unknown";
 }
 
+const char *sc_method_name(int method) {
+  static const char *const names[SC_NMETHOD] = {"newton", "cg", "pgs", "direct"};
+  return method >= 0 && method < SC_NMETHOD ? names[method] : "unknown";
+}
+
 const char *sc_flag_name(int bit) {
   static const char *const names[SC_NFLAG] = {"repaired", "clamped", "rows_dropped", "retried_f64", "noslip_applied"};
   return bit >= 0 && bit < SC_NFLAG ? names[bit] : "unknown";

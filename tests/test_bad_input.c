@@ -315,6 +315,7 @@ static const bad_case legal_cases[] = {
     {"states in float", "solve ball.xml --states float.h5", 0, NULL, {0}},
     {"states of another byte order", "solve ball.xml --states swapped.h5", 0, NULL, {0}},
     {"states with checksums", "solve ball.xml --states checked.h5", 0, NULL, {0}},
+    {"conjugate gradients", "solve hinge.xml --envs 3 --method cg --precision f32", 0, NULL, {0}},
     {"a model for another solver", "solve pgs.xml --envs 3", 0, "the model's solver is PGS", {0}},
     {"the largest numbers", "solve ball.xml --envs 2 --seed 18446744073709551615 --iterations 2147483647 --threads 64", 0, NULL, {0}},
     {"a NaN in a state", "solve ball.xml --states nan.h5", 4, "environment 2: /states[2][3] is nan", {0}},

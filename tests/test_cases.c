@@ -36,26 +36,28 @@ static double number(const variant *v, const cJSON *item) {
 /* ------------------------------------------------------------------ how each is solved */
 
 /* MuJoCo's rows are the ready form, and carry no parameters; softcon's are evaluated from theirs. Without the retry in
- * double, float has to know what it could not solve. */
+ * double, float has to know what it could not solve. What conjugate gradients find is held against its certificate. */
 typedef struct {
   const char *word;
-  int precision, own_rows, retry;
+  int precision, own_rows, retry, method;
 } way;
-static const way ways[] = {{"f64, MuJoCo's rows", SC_F64, 0, 1},       {"f64, softcon's rows", SC_F64, 1, 1},
-                           {"f32, MuJoCo's rows", SC_F32, 0, 1},       {"f32, softcon's rows", SC_F32, 1, 1},
-                           {"f32 alone, MuJoCo's rows", SC_F32, 0, 0}, {"f32 alone, softcon's rows", SC_F32, 1, 0}};
+static const way ways[] = {
+    {"f64, MuJoCo's rows", SC_F64, 0, 1, SC_NEWTON},       {"f64, softcon's rows", SC_F64, 1, 1, SC_NEWTON},
+    {"f32, MuJoCo's rows", SC_F32, 0, 1, SC_NEWTON},       {"f32, softcon's rows", SC_F32, 1, 1, SC_NEWTON},
+    {"f32 alone, MuJoCo's rows", SC_F32, 0, 0, SC_NEWTON}, {"f32 alone, softcon's rows", SC_F32, 1, 0, SC_NEWTON},
+    {"cg, f64", SC_F64, 0, 1, SC_CG},                      {"cg, f32", SC_F32, 1, 1, SC_CG}};
 #define NWAY (sizeof ways / sizeof *ways)
 
 static const char *precision_word(int precision) { return precision == SC_F64 ? "f64" : "f32"; }
 
 static test_run open_way(const way *w) {
   test_run t = open_states(1, w->precision);
-  if (w->retry) return t;
+  if (w->retry && w->method == SC_NEWTON) return t;
   sc_solver_options o;
   sc_solver_options_init(&o);
-  o.precision = w->precision, o.tolerance = 1e-8, o.retry = 0;
-  sc_solver_destroy(t.solver);
-  CALL(sc_solver_create(t.context, &o, &t.solver));
+  o.precision = w->precision, o.tolerance = 1e-8, o.retry = w->retry, o.method = w->method;
+  if (w->method == SC_CG) o.iterations = 20000, o.tolerance = 1e-15;
+  use_solver(&t, &o);
   return t;
 }
 
@@ -221,7 +223,7 @@ static void run_way(const variant *v, const way *w, const mjModel *m, mjData *d)
   else
     batch_states(&t, m, state, mjSTATE_INTEGRATION, 1);
   solve_run(&t);
-  if (check_verdict(v, w, &t)) {
+  if (check_verdict(v, w, &t) && w->method == SC_NEWTON) {
     cJSON_ArrayForEach(want, of(v->variant, "expect"))
         /* contacts are MuJoCo's collision, not the solve */
         if (strcmp(want->string, "ncon") && strncmp(want->string, "contact_", 8)) compared +=
@@ -288,7 +290,7 @@ static void run_pivot(const variant *v) {
   force[p.nv - 1] = 1;
   p.M = M, p.qfrc_smooth = force, p.efc_type = equality, p.efc_J = J, p.efc_D = D, p.efc_aref = aref;
   for (size_t k = 0; k < NWAY; k++) {
-    if (ways[k].own_rows) continue;
+    if (ways[k].own_rows || ways[k].method != SC_NEWTON) continue;
     test_run t = open_way(&ways[k]);
     CALL(sc_batch_set(t.batch, 0, &p));
     solve_run(&t);

@@ -32,16 +32,25 @@ static void same(const test_run *a, int e, const test_run *b, int f, const char 
   cr_expect(!m || !memcmp(a->r.efc_state + a->r.efc_offset[e], b->r.efc_state + b->r.efc_offset[f], m), "%s: \"%s\" copy %d: states", what, name, e % COPIES);
 }
 
-static test_run together(const char *backend, int precision, int threads) {
-  test_run t = open_run(backend, threads, precision, 1e-10, NENV);
+static test_run open_method(const char *backend, int method, int precision, int threads, int nenv) {
+  test_run t = open_run(backend, threads, precision, 1e-10, nenv);
+  sc_solver_options o;
+  sc_solver_options_init(&o);
+  o.method = method, o.precision = precision, o.tolerance = 1e-10, o.iterations = method == SC_CG ? 300 : 100;
+  use_solver(&t, &o);
+  return t;
+}
+
+static test_run together(const char *backend, int method, int precision, int threads) {
+  test_run t = open_method(backend, method, precision, threads, NENV);
   for (int i = 0; i < NENV; i++) set(&t, i, i, 0);
   solve_run(&t);
   return t;
 }
 
 Test(invariance, alone_and_in_company) {
-  EACH_BACKEND(backend) EACH_PRECISION(precision) {
-    test_run all = together(backend, precision, 2), one = open_run(backend, 1, precision, 1e-10, 1);
+  EACH_BACKEND(backend) EACH_METHOD(method) EACH_PRECISION(precision) {
+    test_run all = together(backend, method, precision, 2), one = open_method(backend, method, precision, 1, 1);
     for (int i = 0; i < NENV; i++) {
       set(&one, 0, i, 0);
       solve_run(&one);
@@ -53,8 +62,8 @@ Test(invariance, alone_and_in_company) {
 }
 
 Test(invariance, order_and_poisoned_neighbours) {
-  EACH_BACKEND(backend) EACH_PRECISION(precision) {
-    test_run all = together(backend, precision, 1), mixed = open_run(backend, 2, precision, 1e-10, 2 * NENV);
+  EACH_BACKEND(backend) EACH_METHOD(method) EACH_PRECISION(precision) {
+    test_run all = together(backend, method, precision, 1), mixed = open_method(backend, method, precision, 2, 2 * NENV);
     for (int i = 0; i < NENV; i++) {
       int to = (i * 37 + 5) % NENV; /* 37 and NENV share no factor */
       set(&mixed, 2 * to, i, 0);
@@ -68,10 +77,10 @@ Test(invariance, order_and_poisoned_neighbours) {
 }
 
 Test(invariance, threads_and_repetition) {
-  EACH_PRECISION(precision) {
-    test_run all = together(NULL, precision, 1);
+  EACH_METHOD(method) EACH_PRECISION(precision) {
+    test_run all = together(NULL, method, precision, 1);
     for (int threads = 2; threads <= 4; threads++) {
-      test_run other = together(NULL, precision, threads);
+      test_run other = together(NULL, method, precision, threads);
       CALL(sc_solver_run(other.solver));
       for (int i = 0; i < NENV; i++) same(&all, i, &other, i, "threads");
       solve_run(&other);

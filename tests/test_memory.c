@@ -113,9 +113,10 @@ static void free_material(material *m) {
 }
 
 /* A way of using the library. */
-typedef struct { const char *name; int threads, precision; } memory_case;
-static const memory_case memory_cases[] = {{"one thread, double", 1, SC_F64}, {"one thread, float", 1, SC_F32}, {"three threads, double", 3, SC_F64},
-                                           {"three threads, float", 3, SC_F32}};
+typedef struct { const char *name; int threads, precision, method; } memory_case;
+static const memory_case memory_cases[] = {{"one thread, double", 1, SC_F64, SC_NEWTON}, {"one thread, float", 1, SC_F32, SC_NEWTON},
+                                           {"three threads, double", 3, SC_F64, SC_NEWTON}, {"three threads, float", 3, SC_F32, SC_NEWTON},
+                                           {"cg, double", 1, SC_F64, SC_CG}, {"cg, float, three threads", 3, SC_F32, SC_CG}};
 #define NMEMORY ((int)(sizeof memory_cases / sizeof *memory_cases))
 
 /* The objects, and what the large problems' right answer is. */
@@ -150,7 +151,7 @@ static int create_solver(subject *s, int *step) {
   sc_solver_options o;
   (void)step;
   sc_solver_options_init(&o);
-  o.precision = s->c->precision;
+  o.precision = s->c->precision, o.method = s->c->method;
   return s->solver ? SC_OK : sc_solver_create(s->context, &o, &s->solver);
 }
 

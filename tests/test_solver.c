@@ -60,17 +60,62 @@ Test(solver, any_warm_start_leads_there) {
   check_double("auto", 2);
 }
 
-Test(solver, a_warm_start_at_the_optimum_costs_no_iteration) {
-  test_run t = open_run(NULL, 1, SC_F64, 1e-8, 1);
-  test_problem q = make_problem(&problem_cases[13], 3);
-  CALL(sc_check_polish(&q.p, q.warm, NULL));
-  q.p.qacc_warmstart = q.warm;
-  CALL(sc_batch_set(t.batch, 0, &q.p));
+/* H is factored by iterations only: 0 of them, and the start as the answer, is to leave before */
+static void check_leaves_at_once(int method, int precision, const problem_case *c, test_problem *q, const double *start) {
+  test_run t = open_run(NULL, 1, precision, 1e-8, 1);
+  sc_solver_options o;
+  sc_solver_options_init(&o);
+  o.method = method, o.precision = precision;
+  use_solver(&t, &o);
+  CALL(sc_batch_set(t.batch, 0, &q->p));
   solve_run(&t);
-  cr_expect_eq(t.r.iterations[0], 0, "%d iterations", t.r.iterations[0]);
-  cr_expect_eq(t.r.status[0], SC_SOLVED);
-  free_problem(&q);
+  const char *name = sc_method_name(method);
+  cr_expect_eq(t.r.iterations[0], 0, "%s, \"%s\": %d iterations", name, c->name, t.r.iterations[0]);
+  cr_expect_eq(t.r.status[0], SC_SOLVED, "%s, \"%s\": %s, gap %g", name, c->name, sc_status_name(t.r.status[0]), t.r.gap[0]);
+  for (int i = 0; i < q->p.nv; i++) {
+    double want = precision == SC_F32 ? (double)(float)start[i] : start[i];
+    cr_expect(run_qacc(&t, 0)[i] == want, "%s, \"%s\": qacc[%d] is %.17g, started at %.17g", name, c->name, i, run_qacc(&t, 0)[i], want);
+  }
   close_run(&t);
+}
+
+Test(solver, a_warm_start_at_the_optimum_costs_no_iteration) {
+  EACH_METHOD(method)
+  for (int k = 3; k < NPROBLEM; k++) { /* without rows the answer is qacc_smooth, not the warm start */
+    test_problem q = make_problem(&problem_cases[k], 3);
+    CALL(sc_check_polish(&q.p, q.warm, NULL));
+    q.p.qacc_warmstart = q.warm;
+    check_leaves_at_once(method, SC_F64, &problem_cases[k], &q, q.warm);
+    free_problem(&q);
+  }
+}
+
+/* aref such that no row has a force at an acceleration: open contacts and limits, equalities and dry friction at rest */
+static void take_forces_away(test_problem *q, const double *a) {
+  for (int r = 0, contact = 0, rows = 0; r < q->p.nefc; r++) {
+    int cone = q->type[r] == SC_CONTACT_ELLIPTIC || q->type[r] == SC_CONTACT_PYRAMIDAL, elliptic = q->type[r] == SC_CONTACT_ELLIPTIC;
+    int first = cone && rows == 0;
+    if (first) rows = elliptic ? q->dim[contact] : 2 * (q->dim[contact] - 1);
+    if (first) contact++;
+    if (cone) rows--;
+    int open = elliptic ? first : q->type[r] >= SC_LIMIT_JOINT; /* of an elliptic contact the normal, its tangents at rest */
+    q->aref[r] = -open;
+    for (int i = 0; i < q->p.nv; i++) q->aref[r] += q->J[r * q->p.nv + i] * a[i];
+  }
+}
+
+Test(solver, a_start_without_forces_costs_no_iteration) {
+  EACH_METHOD(method) EACH_PRECISION(precision)
+  for (int k = 2; k < NPROBLEM; k++) {
+    /* in float two-sided rows at rest are at rest to rounding only */
+    if (precision == SC_F32 && (problem_cases[k].ne || problem_cases[k].nf)) continue;
+    test_problem q = make_problem(&problem_cases[k], 5);
+    for (int i = 0; i < q.p.nv; i++) q.s[i] = (double)(float)(0.5 * sin(i + 1));
+    take_forces_away(&q, q.s);
+    q.p.qfrc_smooth = NULL, q.p.qacc_smooth = q.s, q.p.qacc_warmstart = q.warm;
+    check_leaves_at_once(method, precision, &problem_cases[k], &q, q.s);
+    free_problem(&q);
+  }
 }
 
 static int ascending(const void *a, const void *b) {

@@ -94,7 +94,7 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: None: the model's own
+    method    "newton" or "cg"; precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
     threads, backend, context: as in solve
     progress  function(done, total), called while rows are made; what it raises ends the call
 
@@ -111,9 +111,9 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
         ctx = stack.enter_context(_context(context, threads, backend))
         options = model.solver_options(
             iterations=iterations, ls_iterations=ls_iterations, tolerance=tolerance, ls_tolerance=ls_tolerance,
-            warmstart=warmstart,
+            warmstart=warmstart, method=method,
         )  # fmt: skip
-        solver = stack.enter_context(Solver(ctx, method=method, precision=precision, retry=retry, **options))
+        solver = stack.enter_context(Solver(ctx, precision=precision, retry=retry, **options))
         batch = stack.enter_context(Batch(ctx, len(states)))
         batch.fill_model(model, states, sig, progress)
         return solver.solve(batch)

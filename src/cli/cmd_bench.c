@@ -18,7 +18,7 @@ static const char *const precisions[NPRECISION] = {"f64", "f32"};
 /* A line of the table: one scene in one precision. */
 typedef struct {
   char scene[40], verdicts[120];
-  int elliptic, precision;
+  int elliptic, method, precision;
   summary s;
   comparison c;
 } line;
@@ -84,7 +84,7 @@ static int write_result(const bench *b, const job *j, const timed_solver *t, con
   snprintf(path, sizeof path, "%.4000s/%s-%s.h5", b->folder, l->scene, precisions[l->precision]);
   sc_store_run run = {.model = j->path,
                       .mujoco_version = j->info.mujoco_version,
-                      .method = "newton",
+                      .method = sc_method_name(j->method),
                       .precision = precisions[l->precision],
                       .cone = j->info.cone ? "elliptic" : "pyramidal",
                       .device = "cpu",
@@ -118,7 +118,7 @@ static void print_json_line(const bench *b, const line *l) {
   cJSON_AddStringToObject(o, "scene", l->scene);
   cJSON_AddStringToObject(o, "cone", l->elliptic ? "elliptic" : "pyramidal");
   cJSON_AddStringToObject(o, "precision", precisions[l->precision]);
-  cJSON_AddStringToObject(o, "method", "newton");
+  cJSON_AddStringToObject(o, "method", sc_method_name(l->method));
   cJSON_AddNumberToObject(o, "nv", l->s.nv);
   add_number(o, "nefc_mean", l->s.nefc_mean);
   cJSON_AddNumberToObject(o, "envs", l->s.envs);
@@ -161,7 +161,7 @@ static void print_json_end(const bench *b) {
 static const char legend[] =
     "  rows        constraint rows of an environment (limits, contacts, equalities, dry friction), mean\n"
     "  verdicts    solved: a bound computed in double from the problem's own data proves the answer good enough\n"
-    "  iterations  Newton steps, mean; MuJoCo's: of its largest island. Both start at the state's warm start\n"
+    "  iterations  steps of the method, mean; MuJoCo's: of its largest island. Both start at the state's warm start\n"
     "  gap         worst certified distance of the cost from its minimum, times 1/trace M as MuJoCo's tolerance is\n"
     "  qacc error  distance of the acceleration from the optimum, relative, in the norm of M: median and worst;\n"
     "              the optimum is MuJoCo's Newton at tolerance 1e-14, polished until nothing improves\n"
@@ -212,7 +212,7 @@ static double lap(double *mark) {
 
 static int finish_line(bench *b, job *j, timed_solver *t, const comparison *c, int precision) {
   line *l = &b->lines[b->nline];
-  *l = (line){.elliptic = j->info.cone != 0, .precision = precision, .c = *c};
+  *l = (line){.elliptic = j->info.cone != 0, .method = j->method, .precision = precision, .c = *c};
   scene_name(j->path, l->scene, sizeof l->scene);
   int status = summarise(j, t, &l->s, &l->c);
   if (!status) status = write_result(b, j, t, l);

@@ -19,7 +19,7 @@ static int check_out(const cli_options *o) {
 static int write_result(const job *j, sc_context *context, const timed_solver *t, const report *r) {
   sc_store_run run = {.model = j->path,
                       .mujoco_version = j->info.mujoco_version,
-                      .method = "newton",
+                      .method = sc_method_name(j->method),
                       .precision = r->precision,
                       .cone = j->info.cone ? "elliptic" : "pyramidal",
                       .device = r->device,

@@ -86,7 +86,7 @@ void inspect_solve_table(const inspection *s) {
   const sc_result *r = &s->solver.result;
   printf("solve      %s", sc_status_name(s->status));
   print_flags(r->flags[0]);
-  printf("; newton, f64, %d iteration%s of at most %d, tolerance %g\n", r->iterations[0],
+  printf("; %s, f64, %d iteration%s of at most %d, tolerance %g\n", sc_method_name(s->job.method), r->iterations[0],
          r->iterations[0] == 1 ? "" : "s", s->solver.options.iterations, s->solver.options.tolerance);
   if (!s->nstep) return;
   printf("certified  gap %.3g (rounding alone: %.2g), qacc within %.3g of the optimum (relative, in the M-norm)\n",

@@ -26,7 +26,6 @@ int job_context(int threads, const char *backend, sc_context **out) {
 /* ------------------------------------------------------------------ model */
 
 int job_open(job *j, const cli_options *options, const char *path) {
-  static const char *const names[] = {"PGS", "CG"};
   sc_model_options o;
   *j = (job){.options = options, .path = path};
   sc_model_options_init(&o);
@@ -35,9 +34,11 @@ int job_open(job *j, const cli_options *options, const char *path) {
   int code = sc_model_load(path, &o, &j->model);
   if (!code) code = sc_model_get(j->model, &j->info);
   if (code) return cli_fail(code);
-  if (j->info.solver >= 0 && j->info.solver < 2)
-    cli_note(options, "%s: the model's solver is %s; softcon solves the same problem with newton", path,
-             names[j->info.solver]);
+  static const int methods[] = {SC_NEWTON, SC_CG, SC_NEWTON}; /* of MuJoCo's solvers */
+  j->method = options->method;
+  if (j->method < 0) j->method = j->info.solver >= 0 && j->info.solver <= 2 ? methods[j->info.solver] : SC_NEWTON;
+  if (j->info.solver == 0 && options->method < 0)
+    cli_note(options, "%s: the model's solver is PGS; softcon solves the same problem with newton", path);
   if (j->info.noslip_iterations > 0 && options->noslip < 0)
     cli_note(options, "%s: the model's noslip iterations (%d) are not applied: this version has no noslip", path,
              j->info.noslip_iterations);
@@ -151,6 +152,7 @@ int timed_solver_open(timed_solver *t, const job *j, sc_context *context, int pr
   const sc_model_info *m = &j->info;
   *t = (timed_solver){.runs = 0};
   sc_solver_options_init(&t->options);
+  t->options.method = j->method;
   t->options.precision = precision == PRECISION_F32 ? SC_F32 : SC_F64;
   t->options.iterations = o->iterations >= 0 ? o->iterations : m->iterations;
   t->options.ls_iterations = o->ls_iterations >= 1 ? o->ls_iterations : m->ls_iterations;

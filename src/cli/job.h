@@ -11,6 +11,7 @@ typedef struct job {
   const char *path; /* of the model */
   sc_model *model;
   sc_model_info info;
+  int method; /* sc_method: the command line's, or the model's own */
   int nenv; /* fewer than asked for after Ctrl-C */
   int asked;
   int sig;

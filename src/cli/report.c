@@ -75,7 +75,7 @@ static void print_problem(const report *r) {
   printf("\n");
   printf(INDENT "%s cones, impratio %g; rows by %s\n", "problem", j->info.cone ? "elliptic" : "pyramidal",
          j->info.impratio, j->options->rows == ROWS_MUJOCO ? "MuJoCo" : "softcon");
-  printf(INDENT "newton, %s, tolerance %g, at most %d iterations\n", "solver", r->precision, o->tolerance,
+  printf(INDENT "%s, %s, tolerance %g, at most %d iterations\n", "solver", sc_method_name(j->method), r->precision, o->tolerance,
          o->iterations);
   printf(INDENT "%s (%s), %d thread%s%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "",
          j->options->device == DEVICE_CPU ? "" : "; this version has no GPU kernels");
@@ -183,7 +183,7 @@ void report_json(const report *r) {
   cJSON_AddNumberToObject(o, "nv", s->nv);
   add_number(o, "nefc_mean", s->nefc_mean);
   cJSON_AddNumberToObject(o, "nefc_max", (double)s->nefc_max);
-  cJSON_AddStringToObject(o, "method", "newton");
+  cJSON_AddStringToObject(o, "method", sc_method_name(j->method));
   cJSON_AddStringToObject(o, "precision", r->precision);
   cJSON_AddStringToObject(o, "cone", j->info.cone ? "elliptic" : "pyramidal");
   cJSON_AddStringToObject(o, "rows", j->options->rows == ROWS_MUJOCO ? "mujoco" : "softcon");

@@ -19,7 +19,14 @@ typedef struct {
 #define EACH_BACKEND(name)                                                                    \
   for (const char *name = sc_backend_name(0), *end_ = NULL; name && !end_; end_ = "")         \
     for (int backend_ = 0; (name = sc_backend_name(backend_)) != NULL; backend_++)
+#define EACH_METHOD(m) for (int m = SC_NEWTON; m <= SC_CG; m++)
 #define EACH_PRECISION(p) for (int p = SC_F64; p <= SC_F32; p++)
+
+/* another solver in the place of the run's */
+static inline void use_solver(test_run *t, const sc_solver_options *o) {
+  sc_solver_destroy(t->solver);
+  CALL(sc_solver_create(t->context, o, &t->solver));
+}
 
 static inline test_run open_run(const char *backend, int threads, int precision, double tolerance, int nenv) {
   test_run t = {0};
