@@ -195,6 +195,7 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
       code = sc_rows_evaluate(e, problem, env, scratch);
       e->bad = code == SC_ERROR_VALUE;
     }
+    if (!e->bad) sc_env_describe(e);
   }
   free(scratch);
   return code;

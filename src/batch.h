@@ -34,9 +34,13 @@
   F(J_colind, int, s.j)                                                                                                     \
   F(type, int, s.m)                                                                                                         \
   F(id, int, s.m)               /* -1 where none was given */                                                               \
-  F(dim, int, s.c)
+  F(dim, int, s.c)                                                                                                          \
+  F(alike, uint8_t, s.m)        /* 1: the row has the columns of the row before */
 
 typedef struct sc_env_sizes { size_t n, m, c, a, j, p; } sc_env_sizes;
+
+/* Which of an environment's rows are of each kind; the kinds stand in this order in a pack. */
+typedef struct sc_counts { int ne, nf, nu, ncone[SC_NDIM]; } sc_counts;
 
 typedef struct sc_env {
   int nv, nefc, ncon;
@@ -44,6 +48,8 @@ typedef struct sc_env {
   int evaluated;            /* softcon evaluated the rows: K .. vel are there */
   int bad;                  /* a number is not valid: verdict bad_input */
   unsigned flags;           /* sc_flag */
+  sc_counts counts;         /* this and the next two: order.c */
+  uint64_t touched, shape;  /* blocks of dofs that rows touch, as bits; a hash of the kinds and blocks of all rows */
 #define FIELD(name, type, count) type *name;
   SC_ENV_FIELDS(FIELD)
 #undef FIELD
@@ -59,6 +65,9 @@ struct sc_batch {
 
 /* The environment's arrays laid out for these sizes, in its old block where that is large enough. 0: no memory, unchanged */
 int sc_env_resize(sc_env *env, sc_env_sizes s);
+
+/* Find counts, alike, touched and shape of an environment whose rows are there. order.c */
+void sc_env_describe(sc_env *env);
 
 /* Is the call legal, and where not, why; then SC_ERROR_ARGUMENT. validate.c */
 int sc_problem_check(const sc_problem *problem, int env);
