@@ -107,6 +107,19 @@ int sc_all_finite(const double *x, size_t n);
  * efc_diagA. */
 int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, double *scratch);
 
+/* Have memory fetched that will soon be written, or read. */
+static inline void sc_fetch(const void *memory, size_t bytes, int write) {
+#ifdef __GNUC__
+  for (const char *at = memory, *end = at + bytes; at < end; at += 64)
+    if (write)
+      __builtin_prefetch(at, 1, 2);
+    else
+      __builtin_prefetch(at, 0, 2);
+#else
+  (void)memory, (void)bytes, (void)write;
+#endif
+}
+
 /* Rows of contact i of the problem: 2 (dim - 1) edges or dim */
 static inline int sc_contact_rows(int type, int dim) { return type == SC_CONTACT_PYRAMIDAL ? 2 * (dim - 1) : dim; }
 static inline int sc_type_has_cone(int type) { return type == SC_CONTACT_PYRAMIDAL || type == SC_CONTACT_ELLIPTIC; }

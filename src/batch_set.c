@@ -241,6 +241,7 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   if (env < 0 || env >= batch->nenv)
     return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: environment %d is not in 0 .. %d", env, batch->nenv - 1);
   survey v;
+  sc_fetch(batch->env[env].block, batch->env[env].capacity, 1);
   int code = check_structure(batch, problem, env, &v);
   if (code) return code;
   sc_env *e = &batch->env[env], fresh = {0};

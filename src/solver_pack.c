@@ -8,6 +8,7 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
   slot->parts = s->parts, slot->lanes = s->lanes;
+  for (int l = 0; l < n; l++) sc_fetch(s->batch->env[slot->env[l]].block, s->batch->env[slot->env[l]].capacity, 0);
   if (!sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer) || !sc_pack_numbers(slot, s->batch, &w->packer)) return 0;
   for (int l = 0; l < n; l++) sc_map_rows(&s->batch->env[slot->env[l]], &slot->pack, s->r.rowmap + s->r.efc_offset[slot->env[l]]);
   return 1;
