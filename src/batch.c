@@ -1,8 +1,5 @@
 #include "batch.h"
 
-#include "../kernels/law.h"
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +38,8 @@ int sc_batch_create(sc_context *context, int nenv, sc_batch **out) {
     free(env);
     return sc_error_set(SC_ERROR_MEMORY, "sc_batch_create: no memory for %d environments", nenv);
   }
-  *b = (sc_batch){context, nenv, env};
+  b->context = context, b->nenv = nenv, b->env = env;
+  atomic_init(&b->patterns, NULL);
   *out = b;
   return SC_OK;
 }
@@ -50,154 +48,53 @@ void sc_batch_destroy(sc_batch *batch) {
   if (!batch) return;
   for (int i = 0; i < batch->nenv; i++) free(batch->env[i].block);
   free(batch->env);
+  for (sc_pattern *t = atomic_load(&batch->patterns), *next; t; t = next) next = t->next, free(t);
   free(batch);
 }
 
 int sc_batch_nenv(const sc_batch *batch) { return batch->nenv; }
 
-/* ------------------------------------------------------------------ one environment in */
+/* ------------------------------------------------------------------ shared patterns */
 
-/* entries of a matrix: the stored ones, or those of a dense one that are not zero; lower: of its lower triangle */
-static size_t count_entries(int rows, int cols, const double *dense, const int *rownnz, int lower) {
-  size_t n = 0;
-  for (int i = 0; i < rows; i++)
-    if (rownnz)
-      n += (size_t)rownnz[i];
-    else
-      for (int j = 0; j < (lower ? i + 1 : cols); j++) n += dense[(size_t)i * (size_t)cols + (size_t)j] != 0;
-  return n;
+static int has_pattern(const sc_pattern *t, const sc_problem *p) {
+  size_t nv = (size_t)p->nv * sizeof(int);
+  return t->nv == p->nv && !memcmp(t->rownnz, p->M_rownnz, nv) && !memcmp(t->rowadr, p->M_rowadr, nv) &&
+         !memcmp(t->colind, p->M_colind, (size_t)t->entries * sizeof(int));
 }
 
-/* copy it as compressed rows */
-static void copy_matrix(int rows, int cols, const double *in, const int *innnz, const int *inadr, const int *incol, int lower, double *val,
-                        int *rownnz, int *rowadr, int *colind) {
-  int at = 0, packed = innnz != NULL; /* rows one after another without gaps: copied at once */
-  for (int i = 0; packed && i < rows; at += innnz[i++]) packed = inadr[i] == inadr[0] + at;
-  if (packed && at) {
-    memcpy(val, in + inadr[0], (size_t)at * sizeof *val);
-    memcpy(colind, incol + inadr[0], (size_t)at * sizeof *colind);
-  }
-  at = 0;
-  for (int i = 0; i < rows; i++) {
-    rowadr[i] = at;
-    if (packed) {
-      at += innnz[i];
-    } else if (innnz) {
-      memcpy(val + at, in + inadr[i], (size_t)innnz[i] * sizeof *val);
-      memcpy(colind + at, incol + inadr[i], (size_t)innnz[i] * sizeof *colind);
-      at += innnz[i];
-    } else {
-      const double *row = in + (size_t)i * (size_t)cols;
-      for (int j = 0; j < (lower ? i + 1 : cols); j++)
-        if (row[j] != 0) val[at] = row[j], colind[at++] = j;
-    }
-    rownnz[i] = at - rowadr[i];
-  }
+const sc_pattern *sc_batch_find_pattern(const sc_batch *batch, const sc_problem *p) {
+  if (!p->nv || !p->M_rownnz || !p->M_rowadr || !p->M_colind) return NULL;
+  for (const sc_pattern *t = atomic_load(&batch->patterns); t; t = t->next)
+    if (has_pattern(t, p)) return t;
+  return NULL;
 }
 
-/* copy n numbers, or zeros where there are none */
-static void copy(double *out, const double *in, size_t n) {
-  if (!n) return;
-  if (in)
-    memcpy(out, in, n * sizeof *out);
-  else
-    memset(out, 0, n * sizeof *out);
+/* a copy of the problem's pattern, whose rows lie one behind another and have `entries` entries; NULL: no memory */
+static sc_pattern *copy_pattern(const sc_problem *p, int entries) {
+  size_t nv = (size_t)p->nv, n = (size_t)entries;
+  sc_pattern *t = malloc(sizeof *t + (2 * nv + n) * sizeof(int));
+  if (!t) return NULL;
+  *t = (sc_pattern){NULL, p->nv, entries, (int *)(t + 1), (int *)(t + 1) + nv, (int *)(t + 1) + 2 * nv};
+  memcpy(t->rownnz, p->M_rownnz, nv * sizeof(int));
+  memcpy(t->rowadr, p->M_rowadr, nv * sizeof(int));
+  memcpy(t->colind, p->M_colind, n * sizeof(int));
+  return t;
 }
 
-static void copy_rows(sc_env *e, const sc_problem *p) {
-  size_t m = (size_t)p->nefc, c = (size_t)p->ncon;
-  if (m) memcpy(e->type, p->efc_type, m * sizeof *e->type);
-  for (size_t i = 0; i < m; i++) e->id[i] = p->efc_id ? p->efc_id[i] : -1;
-  copy(e->frictionloss, p->efc_frictionloss, m);
-  for (size_t i = 0; i < c; i++) {
-    e->dim[i] = p->contact_dim[i];
-    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(LAW_MINMU, p->contact_friction[5 * i + k]);
-  }
-  if (!p->efc_D) { /* rows.c makes the rest, if the numbers are valid */
-    double *made[] = {e->D, e->R, e->aref, e->K, e->B, e->d, e->dp, e->diagA};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) copy(made[i], NULL, m);
-    copy(e->mu, NULL, c);
-    copy(e->pos, p->efc_pos, m);
-    copy(e->margin, p->efc_margin, m);
-    copy(e->vel, p->efc_vel, m);
-    return;
-  }
-  copy(e->D, p->efc_D, m);
-  copy(e->aref, p->efc_aref, m);
-  copy(e->mu, p->contact_mu, c);
-  for (size_t i = 0; i < m; i++) e->R[i] = 1 / e->D[i];
-}
-
-/* everything that does not depend on the law */
-static int copy_in(sc_env *e, const sc_problem *p, int index) {
-  sc_env_sizes s = {.n = (size_t)p->nv, .m = (size_t)p->nefc, .c = (size_t)p->ncon, .p = p->efc_D ? 0 : (size_t)p->nefc};
-  s.a = count_entries(p->nv, p->nv, p->M, p->M_rownnz, 1);
-  s.j = count_entries(p->nefc, p->nv, p->efc_J, p->J_rownnz, 0);
-  if (s.a > INT32_MAX || s.j > INT32_MAX)
-    return sc_error_set(SC_ERROR_UNSUPPORTED, "sc_batch_set: environment %d: M has %zu entries, efc_J %zu; at most %d are supported", index,
-                        s.a, s.j, INT32_MAX);
-  if (!sc_env_resize(e, s)) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory", index);
-  e->nv = p->nv, e->nefc = p->nefc, e->ncon = p->ncon;
-  e->have_tau = p->qfrc_smooth != NULL, e->have_s = p->qacc_smooth != NULL, e->have_warm = p->qacc_warmstart != NULL;
-  e->evaluated = !p->efc_D;
-  e->flags = 0;
-  copy_matrix(p->nv, p->nv, p->M, p->M_rownnz, p->M_rowadr, p->M_colind, 1, e->M, e->M_rownnz, e->M_rowadr, e->M_colind);
-  copy_matrix(p->nefc, p->nv, p->efc_J, p->J_rownnz, p->J_rowadr, p->J_colind, 0, e->J, e->J_rownnz, e->J_rowadr, e->J_colind);
-  copy(e->qfrc_smooth, p->qfrc_smooth, s.n);
-  copy(e->qacc_smooth, p->qacc_smooth, s.n);
-  copy(e->qacc_warmstart, p->qacc_warmstart, s.n);
-  copy_rows(e, p);
-  return SC_OK;
-}
-
-/* whether a problem points into the environment's own memory, as sc_batch_get hands it out */
-static int points_into(const sc_env *e, const sc_problem *p) {
-  const void *all[] = {p->M, p->M_rownnz, p->M_rowadr, p->M_colind, p->qfrc_smooth, p->qacc_smooth, p->qacc_warmstart, p->efc_type, p->efc_id,
-                       p->efc_J, p->J_rownnz, p->J_rowadr, p->J_colind, p->efc_frictionloss, p->efc_pos, p->efc_margin, p->efc_vel,
-                       p->efc_solref, p->efc_solimp, p->efc_diagA, p->efc_curvature, p->efc_adhesion, p->efc_D, p->efc_aref, p->contact_dim,
-                       p->contact_friction, p->contact_solreffriction, p->contact_mu};
-  uintptr_t begin = (uintptr_t)e->block, end = begin + e->capacity;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if ((uintptr_t)all[i] >= begin && (uintptr_t)all[i] < end) return 1;
-  return 0;
-}
-
-/* copy a problem in; one that points into the environment goes to new memory first */
-static int replace(sc_env *e, const sc_problem *p, int index) {
-  if (!points_into(e, p)) return copy_in(e, p, index);
-  sc_env fresh = {0};
-  int code = copy_in(&fresh, p, index);
-  if (code) return code;
-  free(e->block);
-  *e = fresh;
-  return SC_OK;
-}
-
-int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
-  if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: %s is NULL", batch ? "problem" : "batch");
-  if (env < 0 || env >= batch->nenv)
-    return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: environment %d is not in 0 .. %d", env, batch->nenv - 1);
-  int code = sc_problem_check(problem, env);
-  if (code) return code;
-  sc_env *e = &batch->env[env];
-  int values = sc_problem_values(problem, env);
-  double *scratch = NULL; /* for the exact diagonal; before the environment is touched */
-  if (!values && problem->nefc && !problem->efc_D && !problem->efc_diagA) {
-    size_t n = (size_t)problem->nv;
-    scratch = malloc((n * n + n + 1) * sizeof *scratch);
-    if (!scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory for the exact diagonal", env);
-  }
-  code = replace(e, problem, env);
-  if (!code) {
-    e->bad = values != SC_OK;
-    code = values;
-    if (e->evaluated && !e->bad) {
-      code = sc_rows_evaluate(e, problem, env, scratch);
-      e->bad = code == SC_ERROR_VALUE;
-    }
-  }
-  free(scratch);
-  return code;
+const sc_pattern *sc_batch_pattern(sc_batch *batch, const sc_problem *p) {
+  const sc_pattern *found = sc_batch_find_pattern(batch, p);
+  if (found || !p->nv || !p->M_rownnz) return found;
+  long long at = 0;
+  int n = 0;
+  for (int i = 0; i < p->nv; at += p->M_rownnz[i++])
+    if (p->M_rowadr[i] != at || at + p->M_rownnz[i] > INT32_MAX) return NULL;
+  sc_pattern *head = atomic_load(&batch->patterns);
+  for (const sc_pattern *t = head; t; t = t->next) n++;
+  sc_pattern *fresh = n < SC_MOST_PATTERNS ? copy_pattern(p, (int)at) : NULL;
+  if (!fresh) return NULL;
+  do fresh->next = head; /* two threads may add the same one: the second is of no use, and does no harm */
+  while (!atomic_compare_exchange_weak(&batch->patterns, &head, fresh));
+  return fresh;
 }
 
 /* ------------------------------------------------------------------ and out */

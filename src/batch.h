@@ -4,8 +4,11 @@
 
 #include "context.h"
 
+#include <stdatomic.h>
+
 /* Every array of an environment: name, type, number of entries. n = nv, m = nefc, c = ncon, a, j = entries of M and J.
- * One list carves the memory; all arrays lie in one block, doubles first. */
+ * One list carves the memory; all arrays lie in one block, doubles first. The pattern of M is mostly that of many: then it is
+ * the batch's. */
 #define SC_ENV_FIELDS(F)                                                                                                    \
   F(M, double, s.a)             /* lower triangle, row by row */                                                            \
   F(qfrc_smooth, double, s.n)                                                                                               \
@@ -26,17 +29,29 @@
   F(vel, double, s.p)                                                                                                       \
   F(friction, double, 5 * s.c)                                                                                              \
   F(mu, double, s.c)                                                                                                        \
-  F(M_rownnz, int, s.n)                                                                                                     \
-  F(M_rowadr, int, s.n)                                                                                                     \
-  F(M_colind, int, s.a)                                                                                                     \
+  F(M_rownnz, int, s.pn)        /* s.pn, s.pa = nv, entries where the environment has a pattern of its own, else 0 */        \
+  F(M_rowadr, int, s.pn)                                                                                                    \
+  F(M_colind, int, s.pa)                                                                                                    \
   F(J_rownnz, int, s.m)                                                                                                     \
   F(J_rowadr, int, s.m)                                                                                                     \
   F(J_colind, int, s.j)                                                                                                     \
   F(type, int, s.m)                                                                                                         \
   F(id, int, s.m)               /* -1 where none was given */                                                               \
-  F(dim, int, s.c)
+  F(dim, int, s.c)                                                                                                          \
+  F(alike, uint8_t, s.m)        /* 1: the row has the columns of the row before */
 
-typedef struct sc_env_sizes { size_t n, m, c, a, j, p; } sc_env_sizes;
+typedef struct sc_env_sizes { size_t n, m, c, a, j, p, pn, pa; } sc_env_sizes;
+
+/* The pattern of M, in compressed rows without gaps, that environments share. Never changed, freed with the batch. */
+typedef struct sc_pattern {
+  struct sc_pattern *next;
+  int nv, entries;
+  int *rownnz, *rowadr, *colind;
+} sc_pattern;
+#define SC_MOST_PATTERNS 8 /* further ones are kept by each environment */
+
+/* Which of an environment's rows are of each kind; the kinds stand in this order in a pack. */
+typedef struct sc_counts { int ne, nf, nu, ncone[SC_NDIM]; } sc_counts;
 
 typedef struct sc_env {
   int nv, nefc, ncon;
@@ -44,9 +59,12 @@ typedef struct sc_env {
   int evaluated;            /* softcon evaluated the rows: K .. vel are there */
   int bad;                  /* a number is not valid: verdict bad_input */
   unsigned flags;           /* sc_flag */
+  sc_counts counts;         /* this and the next two: order.c */
+  uint64_t touched, shape;  /* blocks of dofs that rows touch, as bits; a hash of the kinds and blocks of all rows */
 #define FIELD(name, type, count) type *name;
   SC_ENV_FIELDS(FIELD)
 #undef FIELD
+  const sc_pattern *pattern; /* where M_rownnz .. M_colind point; NULL: the environment's own */
   void *block;
   size_t capacity;          /* bytes of block */
 } sc_env;
@@ -55,21 +73,52 @@ struct sc_batch {
   sc_context *context;
   int nenv;
   sc_env *env;
+  _Atomic(sc_pattern *) patterns; /* the newest; grows at its head only */
 };
+
+/* The pattern that a problem's sparse M has, from the batch; NULL: it has none that is shared. When the call is legal. */
+const sc_pattern *sc_batch_pattern(sc_batch *batch, const sc_problem *problem);
+/* The same of those there already, whether the call is legal or not. */
+const sc_pattern *sc_batch_find_pattern(const sc_batch *batch, const sc_problem *problem);
 
 /* The environment's arrays laid out for these sizes, in its old block where that is large enough. 0: no memory, unchanged */
 int sc_env_resize(sc_env *env, sc_env_sizes s);
 
-/* Is the call legal, and where not, why; then SC_ERROR_ARGUMENT. validate.c */
+/* Find counts, touched and shape of an environment whose rows, and `alike`, are there. order.c */
+void sc_env_describe(sc_env *env);
+
+/* Is the call legal, and where not, why; then SC_ERROR_ARGUMENT. `check` is all of it, in this order: sizes and pointers, a
+ * sparse M, a sparse J, the kinds of the rows. validate.c */
 int sc_problem_check(const sc_problem *problem, int env);
+int sc_problem_fields(const sc_problem *problem, int env);
+int sc_problem_inertia(const sc_problem *problem, int env);
+int sc_problem_jacobian(const sc_problem *problem, int env);
+int sc_problem_types(const sc_problem *problem, int env);
 
 /* Are the numbers valid, and where not, why; then SC_ERROR_VALUE. validate.c */
 int sc_problem_values(const sc_problem *problem, int env);
+
+/* Whether columns ascend, within 0 .. last; whether all n numbers are finite. validate.c */
+int sc_columns_ascend(const int *col, int n, int last);
+int sc_all_finite(const double *x, size_t n);
 
 /* Evaluate D, R, aref, mu and the parameters behind them from solref and solimp. rows.c
  * The environment's M, J, type, frictionloss, dim, friction are already there. scratch: nv^2 + nv + 1 numbers, NULL with
  * efc_diagA. */
 int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, double *scratch);
+
+/* Have memory fetched that will soon be written, or read. */
+static inline void sc_fetch(const void *memory, size_t bytes, int write) {
+#ifdef __GNUC__
+  for (const char *at = memory, *end = at + bytes; at < end; at += 64)
+    if (write)
+      __builtin_prefetch(at, 1, 2);
+    else
+      __builtin_prefetch(at, 0, 2);
+#else
+  (void)memory, (void)bytes, (void)write;
+#endif
+}
 
 /* Rows of contact i of the problem: 2 (dim - 1) edges or dim */
 static inline int sc_contact_rows(int type, int dim) { return type == SC_CONTACT_PYRAMIDAL ? 2 * (dim - 1) : dim; }

@@ -1,11 +1,13 @@
 /* Which environments share a pack, and where their rows go. */
 #include "pack.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ one environment */
 
 static int dim_index(int dim) { return dim == 3 ? 0 : dim == 4 ? 1 : 2; }
 
-sc_counts sc_count_rows(const sc_env *e) {
+static sc_counts count_rows(const sc_env *e) {
   sc_counts c = {0};
   for (int r = 0, contact = 0; r < e->nefc; r++) {
     int type = e->type[r];
@@ -27,6 +29,28 @@ sc_counts sc_count_rows(const sc_env *e) {
   return c;
 }
 
+/* blocks of dofs that a row touches, as bits; those beyond 64 share them */
+static uint64_t touched_blocks(const sc_env *e, int r) {
+  const int *col = e->J_colind + e->J_rowadr[r];
+  uint64_t set = 0;
+  for (int k = 0; k < e->J_rownnz[r]; k++) set |= (uint64_t)1 << ((unsigned)(e->nv - 1 - col[k]) / 4 % 64);
+  return set;
+}
+
+void sc_env_describe(sc_env *e) {
+  const uint64_t odd = 0x9E3779B97F4A7C15u;
+  uint64_t set = 0, all = 0, sum = 0;
+  for (int r = 0; r < e->nefc; r++) {
+    int n = e->J_rownnz[r];
+    const int *col = e->J_colind + e->J_rowadr[r];
+    e->alike[r] = r && n == e->J_rownnz[r - 1] && !memcmp(col, col - n, (size_t)n * sizeof *col);
+    if (!e->alike[r]) all |= set = touched_blocks(e, r);
+    sum += (set * odd + (uint64_t)e->type[r] + 1) * (odd + 2 * (uint64_t)r);
+  }
+  e->counts = count_rows(e);
+  e->touched = all, e->shape = sum ^ sum >> 31;
+}
+
 void sc_map_rows(const sc_env *e, const sc_pack *p, int32_t *map) {
   int ne = 0, nf = p->ne, nu = p->ne + p->nf, cone[SC_NDIM];
   cone[0] = p->conerow;
@@ -39,39 +63,54 @@ void sc_map_rows(const sc_env *e, const sc_pack *p, int32_t *map) {
   }
 }
 
-/* environments with equal or near keys do the same work: sort by size, then by the dofs that rows touch */
-typedef struct { uint32_t nb, rows; uint64_t touched; int32_t env; } key;
+/* ------------------------------------------------------------------ all */
 
-static int compare(const void *a, const void *b) {
-  const key *x = a, *y = b;
-  if (x->nb != y->nb) return x->nb < y->nb ? -1 : 1;
-  if (x->rows != y->rows) return x->rows < y->rows ? -1 : 1;
-  if (x->touched != y->touched) return x->touched < y->touched ? -1 : 1;
-  return (x->env > y->env) - (x->env < y->env);
-}
+/* environments with equal or near keys do the same work: by size, then by the dofs that rows touch, then by the shape */
+typedef struct { uint64_t size, kinds, touched, shape; int32_t env; } key;
 
 static key make_key(const sc_env *e, int env) {
-  key k = {(uint32_t)((e->nv + 3) / 4), (uint32_t)e->nefc, 0, env};
-  int nnz = e->nefc ? e->J_rowadr[e->nefc - 1] + e->J_rownnz[e->nefc - 1] : 0;
-  for (int i = 0; i < nnz; i++) {
-    int block = (e->nv - 1 - e->J_colind[i]) / 4;
-    k.touched |= (uint64_t)1 << (block < 63 ? block : 63);
-  }
-  return k;
+  const sc_counts *c = &e->counts;
+  uint64_t kinds = ((uint64_t)(uint32_t)c->ne << 42) + ((uint64_t)(uint32_t)c->nf << 21) + (uint64_t)(uint32_t)c->nu;
+  for (int k = 0; k < SC_NDIM; k++) kinds = kinds * 31 + (uint64_t)(uint32_t)c->ncone[k];
+  return (key){(uint64_t)(uint32_t)((e->nv + 3) / 4) << 32 | (uint32_t)e->nefc, kinds, e->touched, e->shape, env};
 }
 
-int sc_order(const sc_batch *batch, int lanes, int32_t *order, int32_t *starts) {
-  key *keys = malloc(((size_t)batch->nenv + 1) * sizeof *keys);
+static int goes_before(const key *x, const key *y) {
+  if (x->size != y->size) return x->size < y->size;
+  if (x->kinds != y->kinds) return x->kinds < y->kinds;
+  if (x->touched != y->touched) return x->touched < y->touched;
+  if (x->shape != y->shape) return x->shape < y->shape;
+  return x->env < y->env;
+}
+
+/* merge sort of n keys, bottom up, with as much memory behind them; where the sorted keys are */
+static key *sort(key *keys, size_t n) {
+  key *from = keys, *to = keys + n;
+  for (size_t width = 1; width < n; width *= 2) {
+    for (size_t begin = 0; begin < n; begin += 2 * width) {
+      size_t middle = begin + width < n ? begin + width : n, end = begin + 2 * width < n ? begin + 2 * width : n;
+      size_t i = begin, j = middle, k = begin;
+      if (middle == end || goes_before(&from[middle - 1], &from[middle])) i = middle, j = end, k = end; /* in order already */
+      if (k == end) memcpy(to + begin, from + begin, (end - begin) * sizeof *to);
+      while (k < end) to[k++] = i < middle && (j == end || goes_before(&from[i], &from[j])) ? from[i++] : from[j++];
+    }
+    key *swap = from;
+    from = to, to = swap;
+  }
+  return from;
+}
+
+int sc_order(const sc_batch *batch, int lanes, sc_buffer *buffer, int32_t *order, int32_t *starts) {
+  key *keys = sc_buffer_get(buffer, 2 * ((size_t)batch->nenv + 1) * sizeof *keys);
   if (!keys) return -1;
   int n = 0, packs = 0;
   for (int i = 0; i < batch->nenv; i++)
     if (!batch->env[i].bad) keys[n++] = make_key(&batch->env[i], i);
-  qsort(keys, (size_t)n, sizeof *keys, compare);
+  keys = sort(keys, (size_t)n);
   for (int i = 0; i < n; i++) {
     order[i] = keys[i].env;
-    if (i == 0 || i - starts[packs - 1] == lanes || keys[i].nb != keys[i - 1].nb) starts[packs++] = i;
+    if (i == 0 || i - starts[packs - 1] == lanes || keys[i].size >> 32 != keys[i - 1].size >> 32) starts[packs++] = i;
   }
   starts[packs] = n;
-  free(keys);
   return packs;
 }

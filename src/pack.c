@@ -21,14 +21,22 @@ size_t sc_pack_elements(const sc_pack *p) {
   return n;
 }
 
-/* where one lane's numbers go */
+/* One part of a pack, and the environments in its first n lanes. */
 typedef struct {
   const sc_pack *pack;
   const sc_numbers *num;
-  size_t lanes, lane;
-} target;
+  size_t lanes;
+  int n;
+  const sc_env *env[SC_MAX_LANES];
+  const int32_t *envrow[SC_MAX_LANES]; /* of each row of the pack the environment's, or -1 */
+  int32_t *offset[SC_MAX_LANES];       /* where the entries of the lane's last row went, in elements from the row's first */
+} part;
 
-static void set(const target *t, void *array, size_t i, double value) { ((double *)array)[i * t->lanes + t->lane] = value; }
+static void put(const part *t, void *array, size_t i, int lane, double value) { ((double *)array)[i * t->lanes + (size_t)lane] = value; }
+
+static void zero(const part *t, void *array, size_t n) { memset(array, 0, n * t->lanes * sizeof(double)); }
+
+/* ------------------------------------------------------------------ M */
 
 /* tile of M that holds (i, j), j <= i, both in reverse order */
 static size_t find_tile(const sc_tiles *m, int i, int j) {
@@ -37,127 +45,199 @@ static size_t find_tile(const sc_tiles *m, int i, int j) {
   return (size_t)e;
 }
 
-/* the entries of M, each looked up */
-static void fill_entries(const target *t, const sc_env *e) {
+/* the entries of one environment's M, each looked up */
+static void fill_entries(const part *t, int lane) {
+  const sc_env *e = t->env[lane];
   for (int i = 0; i < e->nv; i++)
     for (int k = 0; k < e->M_rownnz[i]; k++) {
       int row = e->nv - 1 - e->M_colind[e->M_rowadr[i] + k], col = e->nv - 1 - i; /* row >= col */
       double value = e->M[e->M_rowadr[i] + k];
       size_t tile = 16 * find_tile(&t->pack->m, row, col);
-      set(t, t->num->M, tile + (size_t)(4 * (row % 4) + col % 4), value);
-      if (row / 4 == col / 4) set(t, t->num->M, tile + (size_t)(4 * (col % 4) + row % 4), value);
+      put(t, t->num->M, tile + (size_t)(4 * (row % 4) + col % 4), lane, value);
+      if (row / 4 == col / 4) put(t, t->num->M, tile + (size_t)(4 * (col % 4) + row % 4), lane, value);
     }
 }
 
-/* the same where it is known where they go */
-static void fill_places(const target *t, const sc_env *e, const int32_t *place) {
-  int n = sc_env_entries(e);
-  for (int k = 0; k < n; k++) {
-    set(t, t->num->M, (size_t)place[2 * k], e->M[k]);
-    if (place[2 * k + 1] >= 0) set(t, t->num->M, (size_t)place[2 * k + 1], e->M[k]);
+/* the same of n environments, where it is known where all go: entry by entry, so that a line of memory is written at once */
+FN void fill_places(double *M, size_t lanes, size_t n, const double *const *in, const int32_t *place, size_t entries) {
+  for (size_t k = 0; k < entries; k++) {
+    double *a = M + (size_t)place[2 * k] * lanes, *b = M + (size_t)place[2 * k + 1] * lanes;
+    for (size_t l = 0; l < n; l++) a[l] = b[l] = in[l][k];
   }
 }
 
-static void fill_inertia(const target *t, const sc_env *e, const int32_t *place) {
+static void fill_alike(const part *t, const int32_t *place) {
+  const double *in[SC_MAX_LANES] = {0};
+  size_t entries = (size_t)sc_env_entries(t->env[0]), n = (size_t)t->n;
+  double *M = t->num->M;
+  for (int l = 0; l < t->n; l++) in[l] = t->env[l]->M;
+  if (n == 8 && t->lanes == 8)
+    fill_places(M, 8, 8, in, place, entries);
+  else if (n == 4 && t->lanes == 4)
+    fill_places(M, 4, 4, in, place, entries);
+  else
+    fill_places(M, t->lanes, n, in, place, entries);
+}
+
+static void fill_inertia(const part *t, const int32_t *place) {
   const sc_tiles *m = &t->pack->m;
-  int nv = e ? e->nv : 0;
-  double trace = 0;
-  if (e && place)
-    fill_places(t, e, place);
-  else if (e)
-    fill_entries(t, e);
-  for (int i = 0; i < nv; i++) { /* the diagonal is the last of a row, or missing */
-    int last = e->M_rowadr[i] + e->M_rownnz[i] - 1;
-    if (e->M_rownnz[i] && e->M_colind[last] == i) trace += e->M[last];
-  }
-  for (int i = nv; i < t->pack->nv4; i++) set(t, t->num->M, 16 * (size_t)m->adr[i / 4] + (size_t)(5 * (i % 4)), 1);
-  set(t, t->num->scale, 0, trace > 0 ? 1 / trace : 0);
-  set(t, t->num->alive, 0, e != NULL);
-}
-
-/* a vector over dofs, in reverse order */
-static void fill_dofs(const target *t, void *array, const double *values, int nv) {
-  for (int i = 0; i < nv; i++) set(t, array, (size_t)(nv - 1 - i), values[i]);
-}
-
-static void fill_jacobian(const target *t, const sc_env *e, int r, int row) {
-  const sc_pack *p = t->pack;
-  int block = p->jadr[row + 1] - 1; /* columns ascend, so blocks descend */
-  for (int k = 0; k < e->J_rownnz[r]; k++) {
-    int i = e->nv - 1 - e->J_colind[e->J_rowadr[r] + k];
-    while (p->jcol[block] != i / 4) block--;
-    set(t, t->num->J, 4 * (size_t)block + (size_t)(i % 4), e->J[e->J_rowadr[r] + k]);
-  }
-}
-
-static void fill_rows(const target *t, const sc_env *e, const int32_t *map) {
-  const sc_pack *p = t->pack;
-  for (int r = 0; r < e->nefc; r++) {
-    size_t row = (size_t)map[r];
-    set(t, t->num->D, row, e->D[r]);
-    set(t, t->num->aref, row, e->aref[r]);
-    if (sc_type_is_friction(e->type[r])) {
-      set(t, t->num->eta, row - (size_t)p->ne, e->frictionloss[r]);
-      set(t, t->num->edge, row - (size_t)p->ne, e->frictionloss[r] * e->R[r]);
+  zero(t, t->num->M, 16 * (size_t)m->ntile);
+  if (place && t->n)
+    fill_alike(t, place);
+  else
+    for (int l = 0; l < t->n; l++) fill_entries(t, l);
+  for (int l = 0; l < (int)t->lanes; l++) {
+    const sc_env *e = l < t->n ? t->env[l] : NULL;
+    int nv = e ? e->nv : 0;
+    double trace = 0;
+    for (int i = 0; i < nv; i++) { /* the diagonal is the last of a row, or missing */
+      int last = e->M_rowadr[i] + e->M_rownnz[i] - 1;
+      if (e->M_rownnz[i] && e->M_colind[last] == i) trace += e->M[last];
     }
-    fill_jacobian(t, e, r, map[r]);
+    for (int i = nv; i < t->pack->nv4; i++) put(t, t->num->M, 16 * (size_t)m->adr[i / 4] + (size_t)(5 * (i % 4)), l, 1);
+    put(t, t->num->scale, 0, l, trace > 0 ? 1 / trace : 0);
+    put(t, t->num->alive, 0, l, e != NULL);
+    put(t, t->num->given, 0, l, !e || e->have_tau);
+    put(t, t->num->given, 1, l, !e || e->have_s);
+    put(t, t->num->given, 2, l, !e || e->have_warm);
+  }
+}
+
+/* vectors over dofs, in reverse order */
+static void fill_dofs(const part *t) {
+  size_t nv4 = (size_t)t->pack->nv4;
+  zero(t, t->num->tau, nv4);
+  zero(t, t->num->s, nv4);
+  zero(t, t->num->warm, nv4);
+  for (int l = 0; l < t->n; l++) {
+    const sc_env *e = t->env[l];
+    for (int i = 0; i < e->nv; i++) {
+      size_t to = (size_t)(e->nv - 1 - i);
+      put(t, t->num->tau, to, l, e->qfrc_smooth[i]);
+      put(t, t->num->s, to, l, e->qacc_smooth[i]);
+      put(t, t->num->warm, to, l, e->qacc_warmstart[i]);
+    }
+  }
+}
+
+/* ------------------------------------------------------------------ rows */
+
+/* where the entries of an environment's row r go; jcol: the n blocks of the pack's row */
+static void find_offsets(const part *t, const int32_t *jcol, int n, int lane, int r) {
+  const sc_env *e = t->env[lane];
+  const int *col = e->J_colind + e->J_rowadr[r];
+  int block = n - 1, lanes = (int)t->lanes; /* columns ascend, so blocks descend */
+  int32_t *offset = t->offset[lane];
+  for (int k = 0; k < e->J_rownnz[r]; k++) {
+    int i = e->nv - 1 - col[k];
+    while (jcol[block] != i / 4) block--;
+    offset[k] = (4 * block + i % 4) * lanes + lane;
+  }
+}
+
+/* row `row` of J; again: it has the blocks of the row before */
+static void fill_jacobian(const part *t, int row, int again) {
+  const sc_pack *p = t->pack;
+  int n = p->jadr[row + 1] - p->jadr[row];
+  double *J = (double *)t->num->J + 4 * (size_t)p->jadr[row] * t->lanes;
+  zero(t, J, 4 * (size_t)n);
+  for (int l = 0; l < t->n; l++) {
+    const sc_env *e = t->env[l];
+    int r = t->envrow[l][row];
+    if (r < 0) continue;
+    if (!again || !e->alike[r] || t->envrow[l][row - 1] != r - 1) find_offsets(t, p->jcol + p->jadr[row], n, l, r);
+    const double *in = e->J + e->J_rowadr[r];
+    const int32_t *offset = t->offset[l];
+    for (int k = 0; k < e->J_rownnz[r]; k++) J[offset[k]] = in[k];
+  }
+}
+
+/* what is not J: D, aref, and the edges of dry friction */
+static void fill_row(const part *t, int row) {
+  const sc_pack *p = t->pack;
+  double *D = (double *)t->num->D + (size_t)row * t->lanes, *aref = (double *)t->num->aref + (size_t)row * t->lanes;
+  int friction = row >= p->ne && row < p->ne + p->nf;
+  for (int l = 0; l < (int)t->lanes; l++) {
+    int r = l < t->n ? t->envrow[l][row] : -1;
+    const sc_env *e = t->env[l];
+    D[l] = r < 0 ? 0 : e->D[r];
+    aref[l] = r < 0 ? 0 : e->aref[r];
+    if (!friction) continue;
+    put(t, t->num->eta, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r]);
+    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] * e->R[r]);
+  }
+}
+
+static void fill_rows(const part *t) {
+  const sc_pack *p = t->pack;
+  for (int row = 0; row < p->nefc; row++) {
+    int n = p->jadr[row + 1] - p->jadr[row];
+    int again = row && n == p->jadr[row] - p->jadr[row - 1] && !memcmp(p->jcol + p->jadr[row], p->jcol + p->jadr[row - 1], (size_t)n * sizeof *p->jcol);
+    fill_row(t, row);
+    fill_jacobian(t, row, again);
   }
 }
 
 /* coefficients of a contact that is not there: on top of any cone, without force */
-static void fill_no_cone(const target *t, size_t at, int dim) {
-  set(t, t->num->cone, at, 1);
-  set(t, t->num->cone, at + 1, 0);
-  for (int j = 1; j < dim; j++) set(t, t->num->cone, at + 1 + (size_t)j, 1);
+static void fill_no_cone(const part *t, size_t at, int lane, int dim) {
+  put(t, t->num->cone, at, lane, 1);
+  put(t, t->num->cone, at + 1, lane, 0);
+  for (int j = 1; j < dim; j++) put(t, t->num->cone, at + 1 + (size_t)j, lane, 1);
 }
 
-static void fill_cones(const target *t, const sc_env *e, const int32_t *map) {
+/* those of the contact whose first row is the environment's row r */
+static void fill_cone(const part *t, size_t at, int lane, int dim, int r, int contact) {
+  const sc_env *e = t->env[lane];
+  double mu2 = e->mu[contact] * e->mu[contact];
+  put(t, t->num->cone, at, lane, mu2);
+  put(t, t->num->cone, at + 1, lane, e->D[r] / (1 + mu2));
+  for (int j = 1; j < dim; j++) put(t, t->num->cone, at + 1 + (size_t)j, lane, e->friction[5 * contact + j - 1]);
+}
+
+/* the contacts of each size in turn: in the order of the environment's rows */
+static void fill_cones(const part *t, int lane) {
   const sc_pack *p = t->pack;
-  size_t base[SC_NDIM], at = 0;
-  int first[SC_NDIM], row = p->conerow;
-  for (int k = 0; k < SC_NDIM; k++) {
-    base[k] = at, first[k] = row;
-    for (int c = 0; c < p->ncone[k]; c++, at += (size_t)CONE_COEF(sc_dims[k])) fill_no_cone(t, at, sc_dims[k]);
-    row += sc_dims[k] * p->ncone[k];
-  }
-  for (int r = 0, contact = 0; e && r < e->nefc;) {
-    int type = e->type[r], rows = sc_type_has_cone(type) ? sc_contact_rows(type, e->dim[contact]) : 1;
-    if (type == SC_CONTACT_ELLIPTIC) {
-      int k = rows == 3 ? 0 : rows == 4 ? 1 : 2;
-      double mu2 = e->mu[contact] * e->mu[contact];
-      at = base[k] + (size_t)((map[r] - first[k]) / rows * CONE_COEF(rows));
-      set(t, t->num->cone, at, mu2);
-      set(t, t->num->cone, at + 1, e->D[r] / (1 + mu2));
-      for (int j = 1; j < rows; j++) set(t, t->num->cone, at + 1 + (size_t)j, e->friction[5 * contact + j - 1]);
+  const sc_env *e = lane < t->n ? t->env[lane] : NULL;
+  size_t at = 0;
+  for (int k = 0, row = p->conerow; k < SC_NDIM; k++) {
+    int dim = sc_dims[k];
+    for (int c = 0, r = 0, contact = 0; c < p->ncone[k]; c++, row += dim, at += (size_t)CONE_COEF(dim)) {
+      int want = e ? t->envrow[lane][row] : -1;
+      fill_no_cone(t, at, lane, dim);
+      if (want < 0) continue;
+      while (r < want) {
+        int cone = sc_type_has_cone(e->type[r]);
+        r += cone ? sc_contact_rows(e->type[r], e->dim[contact]) : 1;
+        contact += cone;
+      }
+      fill_cone(t, at, lane, dim, r, contact);
     }
-    contact += sc_type_has_cone(type);
-    r += rows;
   }
 }
 
-void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
-  sc_pack *p = &slot->pack;
-  size_t elements = sc_pack_elements(p);
-  int lanes = slot->parts * slot->lanes, most = 0;
-  for (int k = 0; k < slot->parts; k++) memset(slot->part[k].M, 0, elements * (size_t)slot->lanes * sizeof(double));
-  for (int l = 0; l < lanes; l++)
-    if (slot->env[l] >= 0 && batch->env[slot->env[l]].nefc > most) most = batch->env[slot->env[l]].nefc;
-  for (int l = 0; l < lanes; l++) {
-    const sc_env *e = slot->env[l] < 0 ? NULL : &batch->env[slot->env[l]];
-    const int32_t *map = (const int32_t *)packer->rowmap.data + (size_t)l * (size_t)most;
-    const sc_numbers *num = &slot->part[l / slot->lanes];
-    target t = {p, num, (size_t)slot->lanes, (size_t)(l % slot->lanes)};
-    fill_inertia(&t, e, packer->same ? packer->place.data : NULL);
-    fill_cones(&t, e, map);
-    set(&t, num->given, 0, !e || e->have_tau);
-    set(&t, num->given, 1, !e || e->have_s);
-    set(&t, num->given, 2, !e || e->have_warm);
-    if (!e) continue;
-    fill_rows(&t, e, map);
-    fill_dofs(&t, num->tau, e->qfrc_smooth, e->nv);
-    fill_dofs(&t, num->s, e->qacc_smooth, e->nv);
-    fill_dofs(&t, num->warm, e->qacc_warmstart, e->nv);
+/* ------------------------------------------------------------------ all */
+
+int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
+  const sc_pack *p = &slot->pack;
+  size_t nv4 = (size_t)p->nv4;
+  int32_t *offset = sc_buffer_get(&packer->offset, (size_t)slot->lanes * nv4 * sizeof *offset + 8);
+  if (!offset) return 0;
+  for (int k = 0; k < slot->parts; k++) {
+    part t = {p, &slot->part[k], (size_t)slot->lanes, 0, {0}, {0}, {0}};
+    for (int l = 0; l < slot->lanes; l++) {
+      int lane = k * slot->lanes + l;
+      t.offset[l] = offset + (size_t)l * nv4;
+      if (slot->env[lane] < 0) continue;
+      t.env[l] = &batch->env[slot->env[lane]];
+      t.envrow[l] = (const int32_t *)packer->envrow.data + (size_t)lane * (size_t)p->nefc;
+      t.n = l + 1;
+    }
+    fill_inertia(&t, packer->same ? packer->place.data : NULL);
+    fill_dofs(&t);
+    fill_rows(&t);
+    for (int l = 0; l < slot->lanes; l++) fill_cones(&t, l);
   }
+  return 1;
 }
 
 void sc_pack_narrow(sc_slot *slot) {

@@ -6,9 +6,6 @@
 
 #define SC_MAX_LANES 16
 
-/* Which of an environment's rows are of each kind; the kinds stand in this order in a pack. */
-typedef struct sc_counts { int ne, nf, nu, ncone[SC_NDIM]; } sc_counts;
-
 /* A pack and the memory behind it. Its numbers in double stand in `parts` parts of `lanes` lanes each: float has twice the
  * lanes of double, and the certificate of a float pack runs on one part after the other. */
 #define SC_MAX_PARTS 2
@@ -19,6 +16,7 @@ typedef struct sc_slot {
   int factor_f32;           /* whether the numbers in float have the factor of M too */
   int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
   unsigned beyond_float;    /* lanes, as bits, with a number too large for float */
+  int borrows;              /* its integers are those of a packer's structure, until that packer makes another pack */
   void *block;
   size_t capacity;
 } sc_slot;
@@ -32,18 +30,32 @@ typedef struct sc_buffer {
 /* at least `bytes`, contents lost when it grows; NULL: no memory */
 void *sc_buffer_get(sc_buffer *buffer, size_t bytes);
 
+typedef struct sc_structure sc_structure;
+
+/* Structures that a worker keeps. structures.c */
+typedef struct sc_structures {
+  sc_structure *list;
+  int n;
+  uint64_t clock;
+} sc_structures;
+
+void sc_structures_free(sc_structures *all);
+
 /* What one worker needs to make packs; all zero to begin with. */
 typedef struct sc_packer {
-  sc_buffer rowmap;         /* lane by lane: row of the pack of each of the environment's rows */
-  sc_buffer lanesets;       /* lane by lane, row of the pack by row: blocks of dofs that it touches */
+  sc_buffer map;            /* rows of the pack of an environment's rows, lane by lane */
+  sc_buffer envrow;         /* lane by lane: the environment's row of each row of the pack, or -1 */
+  sc_buffer offset;         /* lane by lane, see pack.c */
+  sc_buffer key;            /* of the structure: mcols, then the lanes' row sets */
   sc_buffer rowsets, mcols, hcols, mindex, hindex, mates, found; /* see symbolic.c */
-  sc_buffer ints;           /* the symbolic part before its size is known; that of M first */
   /* The pattern of M is mostly that of the pack before: what follows from it is kept. */
   sc_buffer pattern;        /* entries per row and columns of the pattern that is kept */
-  sc_buffer place;          /* two per entry: where it goes in the tiles, and where its mirror image, or -1 */
+  sc_buffer place;          /* two per entry: where it goes in the tiles, and where its mirror image, or the same again */
+  sc_buffer mints;          /* lists of M */
+  struct sc_tile_lists *mlists; /* in mints */
   int kept_nv, kept_entries; /* of that pattern; kept_entries 0: none is kept */
   int same;                 /* all environments of this pack have it */
-  struct sc_tile_lists *lists; /* of M, in `ints` */
+  sc_structures structures;
 } sc_packer;
 
 void sc_packer_free(sc_packer *packer);
@@ -51,23 +63,20 @@ void sc_packer_free(sc_packer *packer);
 /* entries of an environment's M, in compressed rows without gaps */
 static inline int sc_env_entries(const sc_env *e) { return e->nv ? e->M_rowadr[e->nv - 1] + e->M_rownnz[e->nv - 1] : 0; }
 
-/* The kinds of an environment's rows. */
-sc_counts sc_count_rows(const sc_env *env);
-
 /* Row of the pack of each row of the environment, in map. order.c */
 void sc_map_rows(const sc_env *env, const sc_pack *pack, int32_t *map);
 
 /* Order in which the environments are packed: `order` receives those that are not bad, alike ones side by side, and
  * starts[k] .. starts[k+1]-1 are the k-th pack's, at most `lanes` and of one number of dof blocks. Returns the number of
  * packs, or -1 without memory. Both arrays have room for nenv + 1. order.c */
-int sc_order(const sc_batch *batch, int lanes, int32_t *order, int32_t *starts);
+int sc_order(const sc_batch *batch, int lanes, sc_buffer *keys, int32_t *order, int32_t *starts);
 
 /* Patterns of the pack whose environments are slot->env, and then the slot's memory and pointers. f32: also the numbers
  * in float, parts * lanes side by side. 0: no memory. symbolic.c */
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer);
 
-/* The numbers, in double. pack.c */
-void sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
+/* The numbers, in double. 0: no memory. pack.c */
+int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 
 /* And from these in float; a lane with a number that is too large for it is not alive there. pack.c */
 void sc_pack_narrow(sc_slot *slot);

@@ -11,14 +11,28 @@ _Static_assert(LAW_REPAIRED == SC_REPAIRED && LAW_CLAMPED == SC_CLAMPED, "the la
 
 /* ------------------------------------------------------------------ one row */
 
+/* Solver parameters, cleaned up, and what follows from them alone: most rows have those of the row before. */
+typedef struct {
+  double solref[2], solimp[5]; /* as given */
+  double clean[5], K, B;    /* of solimp */
+  int known;
+} parameters;
+
+static void clean_up(parameters *c, const double *solref, const double *solimp, double timestep, int refsafe, unsigned *flags) {
+  if (c->known && !memcmp(c->solref, solref, sizeof c->solref) && !memcmp(c->solimp, solimp, sizeof c->solimp)) return;
+  double ref[2];
+  memcpy(c->solref, solref, sizeof c->solref);
+  memcpy(c->solimp, solimp, sizeof c->solimp);
+  law_clean_solref(solref, timestep, refsafe, ref, flags);
+  law_clean_solimp(solimp, c->clean, flags);
+  law_stiffness(ref, c->clean[1], &c->K, &c->B);
+  c->known = 1;
+}
+
 /* K, B, d, dp of a row whose impedance is taken at `at` */
-static void evaluate(const double *solref, const double *solimp, double at, double timestep, int refsafe, int spring, sc_row_output *out) {
-  double ref[2], imp[5];
-  law_clean_solref(solref, timestep, refsafe, ref, &out->flags);
-  law_clean_solimp(solimp, imp, &out->flags);
-  law_impedance(imp, at, &out->d, &out->dp);
-  law_stiffness(ref, imp[1], &out->K, &out->B);
-  if (!spring) out->K = 0;
+static void evaluate(const parameters *c, double at, int spring, sc_row_output *out) {
+  law_impedance(c->clean, at, &out->d, &out->dp);
+  out->K = spring ? c->K : 0, out->B = c->B;
 }
 
 int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
@@ -39,7 +53,9 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
   memset(out, 0, sizeof *out);
   double pos = in->pos - in->margin;
   int friction = sc_type_is_friction(in->type); /* its impedance is that at 0 */
-  evaluate(in->solref, in->solimp, friction ? 0 : pos, in->timestep, in->refsafe, !friction, out);
+  parameters c = {.known = 0};
+  clean_up(&c, in->solref, in->solimp, in->timestep, in->refsafe, &out->flags);
+  evaluate(&c, friction ? 0 : pos, !friction, out);
   out->R = law_regularisation(out->d, in->diagA);
   out->D = 1 / out->R;
   out->aref = law_aref(out->K, out->B, out->d, pos, in->vel, in->curvature);
@@ -134,8 +150,8 @@ static int same_parameters(const sc_problem *p, int i) {
   return !memcmp(solref, solref - 2, 2 * sizeof *solref) && !memcmp(solimp, solimp - 5, 5 * sizeof *solimp);
 }
 
-/* rows r .. r+n-1, one block */
-static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int contact) {
+/* rows r .. r+n-1, one block; c: of the row before */
+static void evaluate_block(sc_env *e, const sc_problem *p, parameters *c, int r, int n, int contact) {
   double at = impedance_at(e, r, n), ref[2] = {0, 0};
   int elliptic = e->type[r] == SC_CONTACT_ELLIPTIC;
   sc_row_output out = {.flags = e->flags};
@@ -145,9 +161,10 @@ static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int con
     int i = r + k, tangent = elliptic && k > 0, cone = sc_type_has_cone(e->type[r]);
     /* contacts have one solref and solimp, those of their first row; so have most blocks: evaluated once */
     int source = cone ? r : i, again = k == 0 || (cone ? tangent && own && k == 1 : !same_parameters(p, i));
-    if (again)
-      evaluate(tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, at, p->timestep, p->refsafe,
-               !sc_type_is_friction(e->type[r]), &out);
+    if (again) {
+      clean_up(c, tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, p->timestep, p->refsafe, &out.flags);
+      evaluate(c, at, !sc_type_is_friction(e->type[r]), &out);
+    }
     if (tangent) out.K = 0;
     e->K[i] = out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
     e->R[i] = law_regularisation(out.d, e->diagA[i]);
@@ -156,23 +173,33 @@ static void evaluate_block(sc_env *e, const sc_problem *p, int r, int n, int con
   e->flags = out.flags;
 }
 
+/* D, diagA and aref from R and the parameters; whether all is finite */
+static int finish_rows(sc_env *e, const sc_problem *p) {
+  size_t m = (size_t)e->nefc;
+  for (size_t i = 0; i < m; i++) {
+    e->D[i] = 1 / e->R[i];
+    e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
+    e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], 0);
+  }
+  for (size_t i = 0; p->efc_curvature && i < m; i++) e->aref[i] -= p->efc_curvature[i];
+  for (size_t i = 0; p->efc_adhesion && i < m; i++) e->aref[i] += e->R[i] * p->efc_adhesion[i];
+  return sc_all_finite(e->R, m) && sc_all_finite(e->D, m) && sc_all_finite(e->aref, m);
+}
+
 int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, double *scratch) {
   size_t m = (size_t)e->nefc;
+  parameters c = {.known = 0};
   if (m && !p->efc_diagA) exact_diagonal(e, scratch);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
     n = block_rows(e, r, contact);
-    evaluate_block(e, p, r, n, contact);
+    evaluate_block(e, p, &c, r, n, contact);
     contact += sc_type_has_cone(e->type[r]);
   }
-  for (size_t i = 0; i < m; i++) {
-    e->D[i] = 1 / e->R[i];
-    e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
-    e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], p->efc_curvature ? p->efc_curvature[i] : 0);
-    if (p->efc_adhesion) e->aref[i] += e->R[i] * p->efc_adhesion[i];
+  if (finish_rows(e, p)) return SC_OK;
+  for (size_t i = 0; i < m; i++)
     if (!isfinite(e->R[i]) || !isfinite(e->D[i]) || !isfinite(e->aref[i]))
       return sc_error_set(SC_ERROR_VALUE, "sc_batch_set: environment %d: row %zu: R is %g, D %g and aref %g: its parameters overflow", index, i, e->R[i],
                           e->D[i], e->aref[i]);
-  }
   return SC_OK;
 }

@@ -293,10 +293,12 @@ SC_API void sc_solver_destroy(sc_solver *solver);
  * needed afterwards. Earlier results are gone, also when memory runs out. */
 SC_API int sc_solver_pack(sc_solver *solver, const sc_batch *batch);
 
-/* Solve and certify what was packed last. Allocates nothing; may be repeated, with the same result. */
+/* Solve and certify what was packed last. Allocates nothing; may be repeated, with the same result. After sc_solve there is
+ * nothing left to do, and nothing is done. */
 SC_API int sc_solver_run(sc_solver *solver);
 
-/* Both. */
+/* Both, pack by pack: each worker has one pack in memory, whatever the number of environments. The results are those of
+ * sc_solver_pack and sc_solver_run, bit by bit. Allocates nothing when the same batch, or one alike, was solved before. */
 SC_API int sc_solve(sc_solver *solver, const sc_batch *batch);
 
 /* The answers, environment by environment. Arrays are borrowed: valid until the solver packs again or is destroyed.

@@ -59,10 +59,12 @@ void sc_solver_destroy(sc_solver *s) {
   free(s->slots);
   for (int i = 0; i < sc_context_threads(s->context); i++) {
     sc_packer_free(&s->workers[i].packer);
+    free(s->workers[i].slot.block);
     free(s->workers[i].block);
   }
   free(s->workers);
   free(s->r.block);
+  free(s->keys.data);
   free(s);
 }
 

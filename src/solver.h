@@ -1,5 +1,6 @@
 /* A solver: packs, a workspace per worker, results. For its own files:
- *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results. */
+ *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results.
+ * sc_solver_pack keeps all packs; sc_solve makes, solves and forgets one after the other in the memory of its worker. */
 #ifndef SC_SOLVER_H
 #define SC_SOLVER_H
 
@@ -10,6 +11,7 @@
 /* One worker's scratch: the iteration's, and in float the certificate's beside it. */
 typedef struct {
   sc_packer packer;
+  sc_slot slot;             /* the pack at hand of sc_solve */
   sc_work iterate, judge;   /* the same memory when both are in double */
   void *block;
   size_t capacity;
@@ -54,12 +56,15 @@ struct sc_solver {
   sc_solver_options options;
   const sc_kernels *iterate, *judge;
   int lanes, parts;         /* lanes of the judge; how many such parts an iterating pack has */
-  int nenv, packed;
-  const sc_batch *batch;    /* during sc_solver_pack only */
+  int nenv;
+  int packed;               /* the results are those of a batch, ... */
+  int solved;               /* and finished by sc_solve, which keeps no packs */
+  const sc_batch *batch;    /* during sc_solver_pack and sc_solve only */
   sc_slot *slots;
   int npack, nslot;
   sc_worker *workers;
   sc_results r;
+  sc_buffer keys;           /* of the environments while they are put in order */
   atomic_int failed;        /* a worker found no memory */
 };
 
@@ -69,8 +74,19 @@ double sc_now(void);
 /* Memory for the results of so many environments, dofs and rows. 0: none. */
 int sc_results_resize(sc_results *r, sc_result_sizes s);
 
-/* Workspaces for the largest of the packs. 0: no memory. */
+/* Workspaces of all workers for the largest of the packs; one worker's for this pack. 0: no memory. */
 int sc_workers_resize(sc_solver *s, int npack);
+int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack);
+
+/* Begin with a batch: results for its environments, NaN for bad ones or for all, and their order. The number of packs; -1: no
+ * memory. solver_pack.c */
+int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all);
+
+/* Make pack i in `slot`, all but what sc_slot_prepare does. 0: no memory. solver_pack.c */
+int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i);
+
+/* Factor M and complete the vectors; in float, then round. solver_pack.c */
+void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot);
 
 /* NaN for an environment that has no answer. */
 void sc_results_no_answer(sc_results *r, int env, int status);

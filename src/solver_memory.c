@@ -49,42 +49,47 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
   return bytes + round64(s.nefc) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
-static work_sizes largest(const sc_solver *s, int npack) {
-  work_sizes w = {0, 0, 0, 0};
+static void enlarge(work_sizes *w, const sc_pack *p) {
 #define MOST(x, y) x = (size_t)(y) > (x) ? (size_t)(y) : (x)
-  for (int i = 0; i < npack; i++) {
-    const sc_pack *p = &s->slots[i].pack;
-    MOST(w.H, 16 * (p->h.ntile > p->m.ntile ? p->h.ntile : p->m.ntile));
-    MOST(w.Z, 4 * (p->nblock - p->jadr[p->conerow]));
-    MOST(w.nv4, p->nv4);
-    MOST(w.nefc, p->nefc);
-  }
+  MOST(w->H, 16 * (p->h.ntile > p->m.ntile ? p->h.ntile : p->m.ntile));
+  MOST(w->Z, 4 * (p->nblock - p->jadr[p->conerow]));
+  MOST(w->nv4, p->nv4);
+  MOST(w->nefc, p->nefc);
 #undef MOST
-  return w;
+}
+
+static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
+  int f32 = s->options.precision == SC_F32;
+  size_t wide = (size_t)s->lanes * sizeof(double), narrow = (size_t)(s->lanes * s->parts) * sizeof(float);
+  size_t judge = place_work(&w->judge, NULL, sizes, wide), iterate = f32 ? place_work(&w->iterate, NULL, sizes, narrow) : 0;
+  if (round64(judge) + round64(iterate) > w->capacity) {
+    free(w->block);
+    w->capacity = 0;
+    w->block = aligned_alloc(64, round64(judge) + round64(iterate));
+    if (!w->block) return 0;
+    w->capacity = round64(judge) + round64(iterate);
+  }
+  place_work(&w->judge, w->block, sizes, wide);
+  w->iterate = w->judge;
+  if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), sizes, narrow);
+  w->judge.task = w->iterate.task =
+      (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
+                f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+  return 1;
 }
 
 int sc_workers_resize(sc_solver *s, int npack) {
-  work_sizes sizes = largest(s, npack);
-  int f32 = s->options.precision == SC_F32;
-  size_t wide = (size_t)s->lanes * sizeof(double), narrow = (size_t)(s->lanes * s->parts) * sizeof(float);
-  sc_task task = {s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
-                  f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
-  for (int i = 0; i < sc_context_threads(s->context); i++) {
-    sc_worker *w = &s->workers[i];
-    size_t judge = place_work(&w->judge, NULL, sizes, wide), iterate = f32 ? place_work(&w->iterate, NULL, sizes, narrow) : 0;
-    if (round64(judge) + round64(iterate) > w->capacity) {
-      free(w->block);
-      w->capacity = 0;
-      w->block = aligned_alloc(64, round64(judge) + round64(iterate));
-      if (!w->block) return 0;
-      w->capacity = round64(judge) + round64(iterate);
-    }
-    place_work(&w->judge, w->block, sizes, wide);
-    w->iterate = w->judge;
-    if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), sizes, narrow);
-    w->judge.task = w->iterate.task = task;
-  }
+  work_sizes sizes = {0, 0, 0, 0};
+  for (int i = 0; i < npack; i++) enlarge(&sizes, &s->slots[i].pack);
+  for (int i = 0; i < sc_context_threads(s->context); i++)
+    if (!fit(s, &s->workers[i], sizes)) return 0;
   return 1;
+}
+
+int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack) {
+  work_sizes sizes = {0, 0, 0, 0};
+  enlarge(&sizes, pack);
+  return fit(s, w, sizes);
 }
 
 void sc_results_no_answer(sc_results *r, int env, int status) {

@@ -4,33 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void pack_symbolic(void *arg, int i, int who) {
-  sc_solver *s = arg;
-  double t = sc_now();
-  sc_slot *slot = &s->slots[i];
+int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
-  sc_packer *packer = &s->workers[who].packer;
   slot->parts = s->parts, slot->lanes = s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
-  if (!sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, packer)) {
-    atomic_store(&s->failed, 1);
-    return;
-  }
-  sc_pack_numbers(slot, s->batch, packer);
+  for (int l = 0; l < n; l++) sc_fetch(s->batch->env[slot->env[l]].block, s->batch->env[slot->env[l]].capacity, 0);
+  if (!sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer) || !sc_pack_numbers(slot, s->batch, &w->packer)) return 0;
   for (int l = 0; l < n; l++) sc_map_rows(&s->batch->env[slot->env[l]], &slot->pack, s->r.rowmap + s->r.efc_offset[slot->env[l]]);
+  return 1;
+}
+
+void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
+  for (int k = 0; k < s->parts; k++) {
+    sc_pack part = sc_slot_part(slot, k);
+    s->judge->prepare(&part, &w->judge);
+  }
+  if (s->options.precision == SC_F32) sc_pack_narrow(slot);
+}
+
+static void fill(void *arg, int i, int who) {
+  sc_solver *s = arg;
+  double t = sc_now();
+  if (!sc_slot_fill(s, &s->workers[who], &s->slots[i], i)) atomic_store(&s->failed, 1);
   s->workers[who].phases.pack += sc_now() - t;
 }
 
-/* factor M and complete the vectors; in float, then round */
-static void pack_prepare(void *arg, int i, int who) {
+static void prepare(void *arg, int i, int who) {
   sc_solver *s = arg;
   double t = sc_now();
-  for (int k = 0; k < s->parts; k++) {
-    sc_pack part = sc_slot_part(&s->slots[i], k);
-    s->judge->prepare(&part, &s->workers[who].judge);
-  }
-  if (s->options.precision == SC_F32) sc_pack_narrow(&s->slots[i]);
+  sc_slot_prepare(s, &s->workers[who], &s->slots[i]);
   s->workers[who].phases.pack += sc_now() - t;
 }
 
@@ -43,7 +46,7 @@ static int resize_slots(sc_solver *s, int npack) {
   return 1;
 }
 
-static int start_results(sc_solver *s, const sc_batch *batch) {
+static int start_results(sc_solver *s, const sc_batch *batch, int all) {
   sc_result_sizes sizes = {(size_t)batch->nenv, 0, 0};
   for (int i = 0; i < batch->nenv; i++) sizes.n += (size_t)batch->env[i].nv, sizes.m += (size_t)batch->env[i].nefc;
   if (!sc_results_resize(&s->r, sizes)) return 0;
@@ -55,25 +58,30 @@ static int start_results(sc_solver *s, const sc_batch *batch) {
     s->r.efc_offset[i + 1] = s->r.efc_offset[i] + (size_t)e->nefc;
     s->r.flags[i] = e->flags;
     s->r.iterations[i] = 0;
-    sc_results_no_answer(&s->r, i, SC_BAD_INPUT);
+    if (all || e->bad) sc_results_no_answer(&s->r, i, SC_BAD_INPUT);
   }
   return 1;
 }
 
-int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
-  if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_pack: %s is NULL", s ? "batch" : "solver");
-  s->packed = 0;
+int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
+  s->packed = s->solved = 0;
   s->npack = 0;
-  for (int i = 0; i < sc_context_threads(s->context); i++) s->workers[i].phases.pack = 0;
+  for (int i = 0; i < sc_context_threads(s->context); i++) s->workers[i].phases = (sc_phases){0};
   double t = sc_now();
-  int npack = start_results(s, batch) ? sc_order(batch, s->lanes * s->parts, s->r.order, s->r.starts) : -1;
+  int npack = start_results(s, batch, all) ? sc_order(batch, s->lanes * s->parts, &s->keys, s->r.order, s->r.starts) : -1;
   s->workers[0].phases.pack += sc_now() - t;
   atomic_store(&s->failed, 0);
   s->batch = batch;
+  return npack;
+}
+
+int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
+  if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_pack: %s is NULL", s ? "batch" : "solver");
+  int npack = sc_solver_begin(s, batch, 1);
   if (npack >= 0 && resize_slots(s, npack)) {
-    sc_pool_each(s->context->pool, npack, pack_symbolic, s);
+    sc_pool_each(s->context->pool, npack, fill, s);
     if (!atomic_load(&s->failed) && sc_workers_resize(s, npack)) {
-      sc_pool_each(s->context->pool, npack, pack_prepare, s);
+      sc_pool_each(s->context->pool, npack, prepare, s);
       s->npack = npack;
       s->packed = 1;
     }

@@ -112,10 +112,7 @@ static void retry_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, c
   w->judge.task.rounding = 0x1p-24, w->judge.task.force_noise = FORCE_NOISE_F32;
 }
 
-static void run_pack(void *arg, int i, int who) {
-  sc_solver *s = arg;
-  sc_worker *w = &s->workers[who];
-  sc_slot *slot = &s->slots[i];
+static void run_slot(sc_solver *s, sc_worker *w, const sc_slot *slot) {
   int32_t iterations[SC_MAX_LANES], end[SC_MAX_LANES];
   double t = sc_now();
   s->iterate->solve[s->options.method](&slot->pack, &w->iterate);
@@ -137,9 +134,15 @@ static void run_pack(void *arg, int i, int who) {
   }
 }
 
+static void run_pack(void *arg, int i, int who) {
+  sc_solver *s = arg;
+  run_slot(s, &s->workers[who], &s->slots[i]);
+}
+
 int sc_solver_run(sc_solver *s) {
   if (!s) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_run: solver is NULL");
   if (!s->packed) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_run: nothing is packed: call sc_solver_pack first");
+  if (s->solved) return SC_OK;
   for (int i = 0; i < sc_context_threads(s->context); i++) {
     double pack = s->workers[i].phases.pack;
     s->workers[i].phases = (sc_phases){.pack = pack};
@@ -148,7 +151,28 @@ int sc_solver_run(sc_solver *s) {
   return SC_OK;
 }
 
-int sc_solve(sc_solver *solver, const sc_batch *batch) {
-  int code = sc_solver_pack(solver, batch);
-  return code ? code : sc_solver_run(solver);
+/* pack i from the batch to the results, in the worker's memory */
+static void pack_and_run(void *arg, int i, int who) {
+  sc_solver *s = arg;
+  sc_worker *w = &s->workers[who];
+  double t = sc_now();
+  w->slot.borrows = 1;
+  if (atomic_load(&s->failed)) return;
+  if (!sc_slot_fill(s, w, &w->slot, i) || !sc_worker_fit(s, w, &w->slot.pack)) {
+    atomic_store(&s->failed, 1);
+    return;
+  }
+  sc_slot_prepare(s, w, &w->slot);
+  w->phases.pack += sc_now() - t;
+  run_slot(s, w, &w->slot);
+}
+
+int sc_solve(sc_solver *s, const sc_batch *batch) {
+  if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solve: %s is NULL", s ? "batch" : "solver");
+  int npack = sc_solver_begin(s, batch, 0);
+  if (npack >= 0) sc_pool_each(s->context->pool, npack, pack_and_run, s);
+  s->batch = NULL;
+  if (npack < 0 || atomic_load(&s->failed)) return sc_error_set(SC_ERROR_MEMORY, "sc_solve: no memory for %d environments", batch->nenv);
+  s->packed = s->solved = 1;
+  return SC_OK;
 }

@@ -2,7 +2,7 @@
  * what adds to each tile. A pattern is the union over the pack's environments of each one's own.
  *
  * Sets of dof blocks are bit sets of `words` words. A matrix's pattern is a set per block column: its rows >= the column. */
-#include "pack.h"
+#include "symbolic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,11 @@ void *sc_buffer_get(sc_buffer *b, size_t bytes) {
 }
 
 void sc_packer_free(sc_packer *p) {
-  sc_buffer *all[] = {&p->rowmap, &p->lanesets, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found, &p->ints,
-                      &p->pattern, &p->place};
+  sc_buffer *all[] = {&p->map, &p->envrow, &p->offset, &p->key, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found,
+                      &p->pattern, &p->place, &p->mints};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->data);
-  free(p->lists);
+  free(p->mlists);
+  sc_structures_free(&p->structures);
   memset(p, 0, sizeof *p);
 }
 
@@ -55,17 +56,26 @@ static int next(const word *set, int words, int from) {
 
 /* ------------------------------------------------------------------ patterns */
 
+/* What a structure follows from, besides the blocks of M's columns: a key begins with it. */
+typedef struct { int32_t nb, ne, nf, nu, ncone[SC_NDIM], nsets; } key_head;
+
 typedef struct {
   sc_slot *slot;
   const sc_batch *batch;
   int lanes, nb, words, nefc;
-  int32_t *rowmap;          /* lanes x most rows */
-  word *lanesets;           /* lanes x nefc sets */
+  int nsets;                /* environments whose rows touch different blocks */
+  word *key;                /* head, mcols, and from here: */
+  word *lanesets;           /* nsets x nefc sets */
+  size_t key_words;
   word *rowsets;            /* nefc sets: union over lanes */
   word *mcols, *hcols;      /* nb sets each */
+  int32_t *map;             /* most rows, of the environment at hand */
+  int32_t *envrow;          /* lanes x nefc */
   int most;                 /* most rows of an environment */
   int uniform;              /* M of all has one pattern */
 } builder;
+
+#define HEAD_WORDS (sizeof(key_head) / sizeof(word))
 
 static const sc_env *lane_env(const builder *b, int l) { return b->slot->env[l] < 0 ? NULL : &b->batch->env[b->slot->env[l]]; }
 
@@ -75,12 +85,11 @@ static void count_kinds(builder *b) {
   for (int l = 0; l < b->lanes; l++) {
     const sc_env *e = lane_env(b, l);
     if (!e) continue;
-    sc_counts c = sc_count_rows(e);
 #define MOST(x, y) x = (y) > (x) ? (y) : (x)
-    MOST(p->ne, c.ne);
-    MOST(p->nf, c.nf);
-    MOST(p->nu, c.nu);
-    for (int k = 0; k < SC_NDIM; k++) MOST(p->ncone[k], c.ncone[k]);
+    MOST(p->ne, e->counts.ne);
+    MOST(p->nf, e->counts.nf);
+    MOST(p->nu, e->counts.nu);
+    for (int k = 0; k < SC_NDIM; k++) MOST(p->ncone[k], e->counts.ncone[k]);
     MOST(b->most, e->nefc);
     MOST(b->nb, (e->nv + 3) / 4);
 #undef MOST
@@ -94,17 +103,17 @@ static void count_kinds(builder *b) {
 }
 
 static int get_memory(builder *b, sc_packer *k) {
-  size_t set = (size_t)b->words * sizeof(word), rows = (size_t)b->nefc, lanes = (size_t)b->lanes, nb = (size_t)b->nb + 1;
-  b->rowmap = sc_buffer_get(&k->rowmap, lanes * (size_t)b->most * sizeof(int32_t) + 8);
-  b->lanesets = sc_buffer_get(&k->lanesets, lanes * rows * set + 8);
+  size_t words = (size_t)b->words, set = words * sizeof(word), rows = (size_t)b->nefc, lanes = (size_t)b->lanes, nb = (size_t)b->nb;
+  b->map = sc_buffer_get(&k->map, (size_t)b->most * sizeof *b->map + 8);
+  b->envrow = sc_buffer_get(&k->envrow, lanes * rows * sizeof *b->envrow + 8);
+  b->key = sc_buffer_get(&k->key, HEAD_WORDS * sizeof(word) + (nb + lanes * rows) * set);
   b->rowsets = sc_buffer_get(&k->rowsets, rows * set + 8);
-  if (!k->same) b->mcols = sc_buffer_get(&k->mcols, nb * set);
+  if (!k->same) b->mcols = sc_buffer_get(&k->mcols, (nb + 1) * set);
   b->mcols = k->mcols.data;
-  b->hcols = sc_buffer_get(&k->hcols, nb * set);
-  if (!b->rowmap || !b->lanesets || !b->rowsets || !b->mcols || !b->hcols) return 0;
-  memset(b->lanesets, 0, lanes * rows * set);
-  memset(b->rowsets, 0, rows * set);
-  if (!k->same) memset(b->mcols, 0, nb * set);
+  b->hcols = sc_buffer_get(&k->hcols, (nb + 1) * set);
+  if (!b->map || !b->envrow || !b->key || !b->rowsets || !b->mcols || !b->hcols) return 0;
+  b->lanesets = b->key + HEAD_WORDS + nb * words;
+  if (!k->same) memset(b->mcols, 0, (nb + 1) * set);
   return 1;
 }
 
@@ -136,21 +145,53 @@ static int compare_patterns(builder *b, sc_packer *k) {
 }
 
 /* blocks of the rows of one environment; rows of an elliptic contact all get their union, for its curvature couples them */
-static void lane_rows(builder *b, int l, const sc_env *e) {
-  int words = b->words;
-  word *sets = b->lanesets + (size_t)l * (size_t)b->nefc * (size_t)words;
-  int32_t *map = b->rowmap + (size_t)l * (size_t)b->most;
-  sc_map_rows(e, &b->slot->pack, map);
+static void lane_rows(builder *b, int l, const sc_env *e, word *sets) {
+  size_t words = (size_t)b->words;
+  int32_t *envrow = b->envrow + (size_t)l * (size_t)b->nefc;
+  memset(sets, 0, (size_t)b->nefc * words * sizeof *sets);
+  memset(envrow, -1, (size_t)b->nefc * sizeof *envrow);
+  sc_map_rows(e, &b->slot->pack, b->map);
   for (int r = 0; r < e->nefc; r++) {
-    word *set = sets + (size_t)map[r] * (size_t)words;
-    for (int k = 0; k < e->J_rownnz[r]; k++) add(set, (e->nv - 1 - e->J_colind[e->J_rowadr[r] + k]) / 4);
+    word *set = sets + (size_t)b->map[r] * words;
+    const int *col = e->J_colind + e->J_rowadr[r];
+    envrow[b->map[r]] = r;
+    if (e->alike[r])
+      memcpy(set, sets + (size_t)b->map[r - 1] * words, words * sizeof *set);
+    else
+      for (int k = 0; k < e->J_rownnz[r]; k++) add(set, (e->nv - 1 - col[k]) / 4);
   }
   for (int k = 0, row = b->slot->pack.conerow; k < SC_NDIM; k++)
     for (int c = 0; c < b->slot->pack.ncone[k]; c++, row += sc_dims[k]) {
-      word *first = sets + (size_t)row * (size_t)words;
-      for (int j = 1; j < sc_dims[k]; j++) join_from(first, first + j * words, words, 0);
-      for (int j = 1; j < sc_dims[k]; j++) join_from(first + j * words, first, words, 0);
+      word *first = sets + (size_t)row * words;
+      for (int j = 1; j < sc_dims[k]; j++) join_from(first, first + (size_t)j * words, b->words, 0);
+      for (int j = 1; j < sc_dims[k]; j++) memcpy(first + (size_t)j * words, first, words * sizeof *first);
     }
+}
+
+/* the row sets of all lanes, one of each kind */
+static void find_lanes(builder *b) {
+  size_t one = (size_t)b->nefc * (size_t)b->words;
+  for (int l = 0; l < b->lanes; l++) {
+    word *sets = b->lanesets + (size_t)b->nsets * one;
+    if (!lane_env(b, l)) continue;
+    lane_rows(b, l, lane_env(b, l), sets);
+    int known = 0;
+    for (int k = b->nsets - 1; k >= 0 && !known; k--) known = !memcmp(b->lanesets + (size_t)k * one, sets, one * sizeof *sets);
+    b->nsets += !known;
+  }
+}
+
+/* the key's head and its columns of M, and a hash of it all */
+static uint64_t finish_key(builder *b) {
+  const sc_pack *p = &b->slot->pack;
+  size_t cols = (size_t)b->nb * (size_t)b->words;
+  key_head head = {b->nb, p->ne, p->nf, p->nu, {p->ncone[0], p->ncone[1], p->ncone[2]}, b->nsets};
+  memcpy(b->key, &head, sizeof head);
+  memcpy(b->key + HEAD_WORDS, b->mcols, cols * sizeof *b->key);
+  b->key_words = HEAD_WORDS + cols + (size_t)b->nsets * (size_t)b->nefc * (size_t)b->words;
+  uint64_t hash = 0;
+  for (size_t i = 0; i < b->key_words; i++) hash += (b->key[i] ^ b->key[i] >> 32) * (0x9E3779B97F4A7C15u + 2 * i);
+  return hash ^ hash >> 29;
 }
 
 /* with a column's rows, every pair of them: the factor fills in at the column's first row below the diagonal */
@@ -175,15 +216,21 @@ static void find_inertia(builder *b) {
   fill_in(b->mcols, nb, words);
 }
 
+static const word *lane_set(const builder *b, int k, int row) {
+  return b->lanesets + ((size_t)k * (size_t)b->nefc + (size_t)row) * (size_t)b->words;
+}
+
+static int same_set(const builder *b, const word *x, const word *y) { return !memcmp(x, y, (size_t)b->words * sizeof *x); }
+
 static void find_rows(builder *b) {
   int nb = b->nb, words = b->words;
-  for (int l = 0; l < b->lanes; l++)
-    if (lane_env(b, l)) lane_rows(b, l, lane_env(b, l));
   memcpy(b->hcols, b->mcols, (size_t)nb * (size_t)words * sizeof(word));
-  for (int l = 0; l < b->lanes; l++)
-    for (int r = 0; lane_env(b, l) && r < b->nefc; r++) {
-      const word *set = b->lanesets + ((size_t)l * (size_t)b->nefc + (size_t)r) * (size_t)words;
+  memset(b->rowsets, 0, (size_t)b->nefc * (size_t)words * sizeof(word));
+  for (int k = 0; k < b->nsets; k++)
+    for (int r = 0; r < b->nefc; r++) {
+      const word *set = lane_set(b, k, r);
       join_from(b->rowsets + (size_t)r * (size_t)words, set, words, 0);
+      if ((r && same_set(b, set, set - words)) || (k && same_set(b, set, lane_set(b, k - 1, r)))) continue; /* joined already */
       EACH_MEMBER(j, set, words, 0) join_from(b->hcols + (size_t)j * (size_t)words, set, words, j);
     }
   fill_in(b->hcols, nb, words);
@@ -216,9 +263,6 @@ static size_t reserve(writer *w, size_t n) {
 
 static int32_t *ints(const writer *w, size_t at) { return (int32_t *)w->buffer->data + at; }
 
-/* offsets of a matrix's lists in the writer */
-typedef struct sc_tile_lists { size_t adr, row, rowadr, rowtile, rowcol, pairadr, pair, end; int ntile; } tile_lists;
-
 /* turn counts in c[1 .. n] into offsets: c[0] = 0, c[i] = sum of the first i */
 static void accumulate(int32_t *c, int n) {
   c[0] = 0;
@@ -226,7 +270,7 @@ static void accumulate(int32_t *c, int n) {
 }
 
 /* tiles by column and by row; index[i nb + j]: number of tile (i, j) */
-static void list_tiles(writer *w, const builder *b, const word *cols, int32_t *index, tile_lists *t) {
+static void list_tiles(writer *w, const builder *b, const word *cols, int32_t *index, sc_tile_lists *t) {
   int nb = b->nb, words = b->words, n = 0;
   for (int j = 0; j < nb; j++) EACH_MEMBER(i, cols + (size_t)j * (size_t)words, words, j) n++;
   t->ntile = n;
@@ -260,7 +304,7 @@ static void list_tiles(writer *w, const builder *b, const word *cols, int32_t *i
 }
 
 /* products of the factorisation: for each column k, every pair of its rows */
-static void list_pairs(writer *w, const builder *b, const int32_t *index, tile_lists *t) {
+static void list_pairs(writer *w, const builder *b, const int32_t *index, sc_tile_lists *t) {
   int nb = b->nb, n = t->ntile;
   t->pairadr = reserve(w, (size_t)n + 1);
   if (w->failed) return;
@@ -290,10 +334,7 @@ static void list_pairs(writer *w, const builder *b, const int32_t *index, tile_l
   count[0] = 0;
 }
 
-/* offsets of everything else */
-typedef struct { size_t mtile, jadr, jcol, termadr, termcone, term; int nblock; } row_lists;
-
-static void list_blocks(writer *w, const builder *b, row_lists *t) {
+static void list_blocks(writer *w, const builder *b, sc_row_lists *t) {
   t->jadr = reserve(w, (size_t)b->nefc + 1);
   if (w->failed) return;
   int32_t *jadr = ints(w, t->jadr);
@@ -309,73 +350,95 @@ static void list_blocks(writer *w, const builder *b, row_lists *t) {
   for (int r = 0, at = 0; r < b->nefc; r++) EACH_MEMBER(c, b->rowsets + (size_t)r * (size_t)b->words, b->words, 0) jcol[at++] = c;
 }
 
-/* mates[x]: the blocks that stand together with block jcol[first + x] in row r of some lane. A pair that no lane has adds
- * nothing, though the union of the lanes' rows has both */
+/* Rows r .. end-1 touch the same blocks in every lane, and are all scalar or all of elliptic contacts: returns end. */
+static int alike_until(const builder *b, int r) {
+  int conerow = b->slot->pack.conerow, last = r < conerow ? conerow : b->nefc, end = r + 1;
+  for (int same = 1; end < last; end++) {
+    for (int k = 0; k < b->nsets && same; k++) same = same_set(b, lane_set(b, k, end), lane_set(b, k, r));
+    if (!same) break;
+  }
+  return end;
+}
+
+/* mates[x]: the blocks that stand together with block jcol[x] in row r of some lane. A pair that no lane has adds nothing,
+ * though the union of the lanes' rows has both */
 static void find_mates(const builder *b, int r, const int32_t *jcol, int n, word *mates) {
   int words = b->words;
   memset(mates, 0, (size_t)n * (size_t)words * sizeof *mates);
-  for (int l = 0; l < b->lanes; l++) {
-    const word *set = b->lanesets + ((size_t)l * (size_t)b->nefc + (size_t)r) * (size_t)words;
+  for (int k = 0; k < b->nsets; k++) {
+    const word *set = lane_set(b, k, r);
+    if (k && same_set(b, set, lane_set(b, k - 1, r))) continue;
     for (int x = 0; x < n; x++)
       if (has(set, jcol[x])) join_from(mates + (size_t)x * (size_t)words, set, words, 0);
   }
 }
 
-/* tile and term, in the order in which they are found: rows ascend */
-typedef struct { int32_t tile, term[3]; } found_term;
+/* blocks x, y of rows row .. row+rows-1 add to a tile; in the order in which they are found: rows ascend */
+typedef struct { int32_t tile, row, rows, x, y; } found_term;
 
-/* all terms in packer->found, their numbers per tile in count[tile + 1], those of scalar rows in scalar[tile]; -1: no memory */
-static int find_terms(const builder *b, sc_packer *k, const writer *w, const row_lists *t, const int32_t *index, int32_t *count, int32_t *scalar) {
-  const int32_t *jadr = ints(w, t->jadr), *jcol = ints(w, t->jcol);
+/* memory for all terms and for the mates of a row; 0: none */
+static int reserve_terms(const builder *b, sc_packer *k, const int32_t *jadr) {
   size_t most = 0;
-  int n = 0;
   for (int r = 0; r < b->nefc; r++) {
     size_t blocks = (size_t)(jadr[r + 1] - jadr[r]);
     most += blocks * (blocks + 1) / 2;
   }
-  found_term *found = sc_buffer_get(&k->found, most * sizeof *found + 8);
-  word *mates = sc_buffer_get(&k->mates, (size_t)b->nb * (size_t)b->words * sizeof *mates + 8);
-  if (!found || !mates || most > INT32_MAX / 3) return -1;
-  for (int r = 0; r < b->nefc; r++) {
-    int first = jadr[r], blocks = jadr[r + 1] - first;
-    find_mates(b, r, jcol + first, blocks, mates);
+  return most <= INT32_MAX / 3 && sc_buffer_get(&k->found, most * sizeof(found_term) + 8) &&
+         sc_buffer_get(&k->mates, (size_t)b->nb * (size_t)b->words * sizeof(word) + 8);
+}
+
+/* all terms in packer->found, their numbers per tile in count[tile + 1], those of scalar rows in scalar[tile] */
+static int find_terms(const builder *b, sc_packer *k, const writer *w, const sc_row_lists *t, const int32_t *index, int32_t *count, int32_t *scalar) {
+  const int32_t *jadr = ints(w, t->jadr), *jcol = ints(w, t->jcol);
+  found_term *found = k->found.data;
+  word *mates = k->mates.data;
+  int n = 0;
+  for (int r = 0, end; r < b->nefc; r = end) {
+    const int32_t *col = jcol + jadr[r];
+    int blocks = jadr[r + 1] - jadr[r], rows = (end = alike_until(b, r)) - r;
+    find_mates(b, r, col, blocks, mates);
     for (int y = 0; y < blocks; y++)
       for (int x = y; x < blocks; x++) {
-        if (!has(mates + (size_t)x * (size_t)b->words, jcol[first + y])) continue;
-        int tile = index[(size_t)jcol[first + x] * (size_t)b->nb + (size_t)jcol[first + y]];
-        count[tile + 1]++;
-        if (r < b->slot->pack.conerow) scalar[tile]++;
-        found[n++] = (found_term){tile, {r, first + x, first + y}};
+        if (!has(mates + (size_t)x * (size_t)b->words, col[y])) continue;
+        int tile = index[(size_t)col[x] * (size_t)b->nb + (size_t)col[y]];
+        count[tile + 1] += rows;
+        if (r < b->slot->pack.conerow) scalar[tile] += rows;
+        found[n++] = (found_term){tile, r, rows, x, y};
       }
   }
   return n;
 }
 
 /* rows that add to each tile of H, in ascending order */
-static void list_terms(writer *w, const builder *b, sc_packer *k, const int32_t *index, int ntile, row_lists *t) {
+static void list_terms(writer *w, const builder *b, sc_packer *k, const int32_t *index, int ntile, sc_row_lists *t) {
   t->termadr = reserve(w, (size_t)ntile + 1);
   t->termcone = reserve(w, (size_t)ntile);
+  w->failed |= !reserve_terms(b, k, ints(w, t->jadr));
   if (w->failed) return;
   int32_t *adr = ints(w, t->termadr), *cone = ints(w, t->termcone);
   memset(adr, 0, ((size_t)ntile + 1) * sizeof *adr);
   memset(cone, 0, (size_t)ntile * sizeof *cone);
   int n = find_terms(b, k, w, t, index, adr, cone);
-  t->term = n < 0 ? 0 : reserve(w, 3 * (size_t)n);
-  w->failed |= n < 0;
+  accumulate(adr, ntile);
+  t->term = reserve(w, 3 * (size_t)adr[ntile]);
   if (w->failed) return;
   adr = ints(w, t->termadr), cone = ints(w, t->termcone);
-  accumulate(adr, ntile);
   for (int i = 0; i < ntile; i++) cone[i] += adr[i];
   const found_term *found = k->found.data;
-  int32_t *term = ints(w, t->term);
-  for (int i = 0; i < n; i++) memcpy(term + 3 * (size_t)adr[found[i].tile]++, found[i].term, sizeof found[i].term);
+  const int32_t *jadr = ints(w, t->jadr);
+  for (const found_term *f = found; f < found + n; f++) {
+    int blocks = jadr[f->row + 1] - jadr[f->row], first = jadr[f->row];
+    int32_t *term = ints(w, t->term) + 3 * (size_t)adr[f->tile];
+    adr[f->tile] += f->rows;
+    for (int i = 0; i < f->rows; i++, first += blocks, term += 3) term[0] = f->row + i, term[1] = first + f->x, term[2] = first + f->y;
+  }
   for (int i = ntile; i > 0; i--) adr[i] = adr[i - 1];
   adr[0] = 0;
 }
 
 /* ------------------------------------------------------------------ M */
 
-/* where each entry of the kept pattern goes: element of the tiles, and of its mirror image in a diagonal tile, or -1 */
+/* where each entry of the kept pattern goes: element of the tiles, and that of its mirror image in a diagonal tile, else the same */
 static int place_entries(sc_packer *k, int nb) {
   int32_t *place = sc_buffer_get(&k->place, 2 * (size_t)k->kept_entries * sizeof *place + 8);
   const int32_t *index = k->mindex.data;
@@ -385,34 +448,62 @@ static int place_entries(sc_packer *k, int nb) {
     for (int n = nnz[i]; n--; e++) {
       int row = k->kept_nv - 1 - col[e], column = k->kept_nv - 1 - i, tile = 16 * index[(size_t)(row / 4) * (size_t)nb + (size_t)(column / 4)];
       place[2 * e] = tile + 4 * (row % 4) + column % 4;
-      place[2 * e + 1] = row / 4 == column / 4 ? tile + 4 * (column % 4) + row % 4 : -1;
+      place[2 * e + 1] = row / 4 == column / 4 ? tile + 4 * (column % 4) + row % 4 : place[2 * e];
     }
   return 1;
 }
 
 /* the lists of M, made unless those of the pack before serve */
-static int list_inertia(writer *w, builder *b, sc_packer *k) {
-  if (k->same) {
-    w->used = k->lists->end;
-    return 1;
-  }
+static int list_inertia(builder *b, sc_packer *k) {
+  if (k->same) return 1;
   size_t nb = (size_t)b->nb;
+  writer w = {.buffer = &k->mints};
   int32_t *index = sc_buffer_get(&k->mindex, nb * nb * sizeof *index + 8);
-  if (!k->lists) k->lists = malloc(sizeof *k->lists);
-  if (!index || !k->lists) return 0;
-  memset(k->lists, 0, sizeof *k->lists);
+  if (!k->mlists) k->mlists = malloc(sizeof *k->mlists);
+  if (!index || !k->mlists) return 0;
+  memset(k->mlists, 0, sizeof *k->mlists);
   find_inertia(b);
-  list_tiles(w, b, b->mcols, index, k->lists);
-  if (!w->failed) list_pairs(w, b, index, k->lists);
-  k->lists->end = w->used;
+  list_tiles(&w, b, b->mcols, index, k->mlists);
+  if (!w.failed) list_pairs(&w, b, index, k->mlists);
+  k->mlists->end = w.used;
   k->same = b->uniform && place_entries(k, b->nb);
   if (!k->same) k->kept_entries = 0; /* what is here now belongs to several patterns */
-  return !w->failed;
+  return !w.failed;
+}
+
+/* ------------------------------------------------------------------ the structure */
+
+static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, const sc_tile_lists *h, sc_row_lists *r) {
+  r->mtile = reserve(w, (size_t)h->ntile);
+  if (w->failed) return;
+  int32_t *mtile = ints(w, r->mtile), *adr = ints(w, h->adr), *row = ints(w, h->row);
+  for (int j = 0; j < b->nb; j++)
+    for (int e = adr[j]; e < adr[j + 1]; e++)
+      mtile[e] = has(b->mcols + (size_t)j * (size_t)b->words, row[e]) ? mindex[(size_t)row[e] * (size_t)b->nb + (size_t)j] : -1;
+}
+
+/* everything that follows from the key; 0: no memory */
+static int make_structure(builder *b, sc_packer *k, sc_structure *s) {
+  size_t nb = (size_t)b->nb;
+  writer w = {.buffer = &s->ints};
+  int32_t *index = sc_buffer_get(&k->hindex, nb * nb * sizeof *index + 8);
+  s->m = *k->mlists;
+  reserve(&w, s->m.end);
+  if (!index || w.failed) return 0;
+  memcpy(w.buffer->data, k->mints.data, s->m.end * sizeof(int32_t));
+  find_rows(b);
+  list_tiles(&w, b, b->hcols, index, &s->h);
+  if (!w.failed) list_pairs(&w, b, index, &s->h);
+  if (!w.failed) list_mtiles(&w, b, k->mindex.data, &s->h, &s->rows);
+  if (!w.failed) list_blocks(&w, b, &s->rows);
+  if (!w.failed) list_terms(&w, b, k, index, s->h.ntile, &s->rows);
+  s->count = w.used;
+  return !w.failed;
 }
 
 /* ------------------------------------------------------------------ the slot */
 
-static void point_tiles(sc_tiles *t, const tile_lists *l, const int32_t *base, int nb) {
+static void point_tiles(sc_tiles *t, const sc_tile_lists *l, const int32_t *base, int nb) {
   *t = (sc_tiles){.nb = nb, .ntile = l->ntile, .adr = base + l->adr, .row = base + l->row, .rowadr = base + l->rowadr,
                   .rowtile = base + l->rowtile, .rowcol = base + l->rowcol, .pairadr = base + l->pairadr,
                   .pair = (const sc_pair *)(const void *)(base + l->pair)};
@@ -425,15 +516,16 @@ static void point_numbers(const sc_pack *p, sc_numbers *n, char *at, size_t size
   n->L = factor ? at : NULL;
 }
 
-/* one block: numbers in double, in float, integers */
-static int place(sc_slot *slot, const writer *w, const tile_lists *m, const tile_lists *h, const row_lists *r, int f32) {
+/* one block: numbers in double, in float, integers, unless the slot borrows these */
+static int place(sc_slot *slot, const sc_structure *s, int f32) {
   sc_pack *p = &slot->pack;
-  p->m.ntile = m->ntile, p->nblock = r->nblock;
-  size_t elements = sc_pack_elements(p), factor = 16 * (size_t)m->ntile, parts = (size_t)slot->parts;
+  p->m.ntile = s->m.ntile, p->nblock = s->rows.nblock;
+  size_t elements = sc_pack_elements(p), factor = 16 * (size_t)p->m.ntile, parts = (size_t)slot->parts;
   size_t wide = (size_t)slot->lanes * sizeof(double), narrow = parts * (size_t)slot->lanes * sizeof(float);
   size_t part_bytes = ((elements + factor) * wide + 63) / 64 * 64, f64_bytes = parts * part_bytes;
   size_t f32_bytes = f32 ? ((elements + (slot->factor_f32 ? factor : 0)) * narrow + 63) / 64 * 64 : 0;
-  size_t bytes = (f64_bytes + f32_bytes + w->used * sizeof(int32_t) + 63) / 64 * 64;
+  size_t own = slot->borrows ? 0 : s->count * sizeof(int32_t);
+  size_t bytes = (f64_bytes + f32_bytes + own + 63) / 64 * 64;
   if (bytes > slot->capacity) {
     void *block = aligned_alloc(64, bytes);
     if (!block) return 0;
@@ -441,50 +533,34 @@ static int place(sc_slot *slot, const writer *w, const tile_lists *m, const tile
     slot->block = block, slot->capacity = bytes;
   }
   char *at = slot->block;
-  int32_t *base = (int32_t *)(void *)(at + f64_bytes + f32_bytes);
-  memcpy(base, w->buffer->data, w->used * sizeof *base);
-  point_tiles(&p->m, m, base, p->nb);
-  point_tiles(&p->h, h, base, p->nb);
-  p->mtile = base + r->mtile;
-  p->jadr = base + r->jadr, p->jcol = base + r->jcol;
-  p->termadr = base + r->termadr, p->termcone = base + r->termcone;
-  p->term = (const sc_term *)(const void *)(base + r->term);
+  const int32_t *base = slot->borrows ? s->ints.data : memcpy(at + f64_bytes + f32_bytes, s->ints.data, own);
+  point_tiles(&p->m, &s->m, base, p->nb);
+  point_tiles(&p->h, &s->h, base, p->nb);
+  p->mtile = base + s->rows.mtile;
+  p->jadr = base + s->rows.jadr, p->jcol = base + s->rows.jcol;
+  p->termadr = base + s->rows.termadr, p->termcone = base + s->rows.termcone;
+  p->term = (const sc_term *)(const void *)(base + s->rows.term);
   for (size_t k = 0; k < parts; k++) point_numbers(p, &slot->part[k], at + k * part_bytes, wide, 1);
   p->num[SC_F64] = slot->part[0];
   if (f32) point_numbers(p, &p->num[SC_F32], at + f64_bytes, narrow, slot->factor_f32);
   return 1;
 }
 
-static void list_mtiles(writer *w, const builder *b, const int32_t *mindex, const tile_lists *h, row_lists *r) {
-  r->mtile = reserve(w, (size_t)h->ntile);
-  if (w->failed) return;
-  int32_t *mtile = ints(w, r->mtile), *adr = ints(w, h->adr), *row = ints(w, h->row);
-  for (int j = 0; j < b->nb; j++)
-    for (int e = adr[j]; e < adr[j + 1]; e++)
-      mtile[e] = has(b->mcols + (size_t)j * (size_t)b->words, row[e]) ? mindex[(size_t)row[e] * (size_t)b->nb + (size_t)j] : -1;
-}
-
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer) {
   builder b = {.slot = slot, .batch = batch, .lanes = slot->parts * slot->lanes};
   count_kinds(&b);
-  if (!compare_patterns(&b, packer) || !get_memory(&b, packer)) {
+  if (!compare_patterns(&b, packer) || !get_memory(&b, packer) || !list_inertia(&b, packer)) {
     packer->kept_entries = 0;
     return 0;
   }
-  size_t nb = (size_t)b.nb;
-  int32_t *index = sc_buffer_get(&packer->hindex, nb * nb * sizeof *index + 8);
-  writer w = {.buffer = &packer->ints};
-  tile_lists h = {0};
-  row_lists r = {0};
-  if (!index || !list_inertia(&w, &b, packer)) {
-    packer->kept_entries = 0;
-    return 0;
+  find_lanes(&b);
+  uint64_t hash = finish_key(&b);
+  size_t bytes = b.key_words * sizeof(word);
+  sc_structure *s = sc_structures_find(&packer->structures, b.key, bytes, hash);
+  if (!s) {
+    s = sc_structures_add(&packer->structures, b.key, bytes, hash);
+    if (!s || !make_structure(&b, packer, s)) return 0;
+    sc_structures_keep(&packer->structures, s);
   }
-  find_rows(&b);
-  list_tiles(&w, &b, b.hcols, index, &h);
-  if (!w.failed) list_pairs(&w, &b, index, &h);
-  if (!w.failed) list_mtiles(&w, &b, packer->mindex.data, &h, &r);
-  if (!w.failed) list_blocks(&w, &b, &r);
-  if (!w.failed) list_terms(&w, &b, packer, index, h.ntile, &r);
-  return !w.failed && place(slot, &w, packer->lists, &h, &r, f32);
+  return place(slot, s, f32);
 }

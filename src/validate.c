@@ -16,22 +16,22 @@ static int out_of_range(int env, const char *field, int i, int value, const char
   return sc_error_set(SC_ERROR_ARGUMENT, CALL "%s[%d] is %d, not %s", env, field, i, value, bound);
 }
 
-/* whether all n columns ascend from 0 to `last`, without a branch per entry */
-static int ascending(const int *col, int n, int last) {
+/* without a branch per entry */
+int sc_columns_ascend(const int *col, int n, int last) {
   int bad = n && (col[0] < 0 || col[n - 1] > last);
   for (int k = 1; k < n; k++) bad |= col[k] <= col[k - 1];
   return !bad;
 }
 
-/* whether all n numbers are finite: no exponent is that of infinity and NaN */
-static int all_finite(const double *x, size_t n) {
+/* no exponent is that of infinity and NaN */
+int sc_all_finite(const double *x, size_t n) {
   uint64_t bad = 0;
   for (size_t k = 0; k < n; k++) {
     uint64_t word;
     memcpy(&word, x + k, sizeof word);
-    bad |= ((word & 0x7fffffffffffffff) + 0x0010000000000000) & 0x8000000000000000;
+    bad |= (word & 0x7fffffffffffffff) + 0x0010000000000000;
   }
-  return !bad;
+  return !(bad >> 63);
 }
 
 /* compressed rows with ascending columns below the bound: i + 1 in a lower triangle, else cols */
@@ -40,7 +40,7 @@ static int check_sparse(int env, const char *name, int rows, int cols, const int
     int last = lower ? i : cols - 1;
     if (nnz[i] < 0 || nnz[i] > last + 1) return sc_error_set(SC_ERROR_ARGUMENT, CALL "%s_rownnz[%d] is %d, not in 0 .. %d", env, name, i, nnz[i], last + 1);
     if (adr[i] < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "%s_rowadr[%d] is %d, not >= 0", env, name, i, adr[i]);
-    if (ascending(col + adr[i], nnz[i], last)) continue;
+    if (sc_columns_ascend(col + adr[i], nnz[i], last)) continue;
     for (int k = 0, before = -1; k < nnz[i]; before = col[adr[i] + k++])
       if (col[adr[i] + k] <= before || col[adr[i] + k] > last)
         return sc_error_set(SC_ERROR_ARGUMENT, CALL "%s row %d: column %d is not in %d .. %d (columns ascend)", env, name, i, col[adr[i] + k], before + 1, last);
@@ -98,20 +98,36 @@ static int check_pointers(const sc_problem *p, int env) {
   return SC_OK;
 }
 
-int sc_problem_check(const sc_problem *p, int env) {
+int sc_problem_fields(const sc_problem *p, int env) {
   if (p->size != sizeof *p)
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "problem.size is %zu, not %zu: use sc_problem_init", env, p->size, sizeof *p);
   const struct { const char *name; int value; } sizes[] = {{"nv", p->nv}, {"nefc", p->nefc}, {"ncon", p->ncon}};
   for (int i = 0; i < 3; i++)
     if (sizes[i].value < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "%s is %d, not >= 0", env, sizes[i].name, sizes[i].value);
-  int code = check_pointers(p, env);
-  if (!code && p->M_rownnz) code = check_sparse(env, "M", p->nv, p->nv, p->M_rownnz, p->M_rowadr, p->M_colind, 1);
-  if (!code && p->J_rownnz) code = check_sparse(env, "J", p->nefc, p->nv, p->J_rownnz, p->J_rowadr, p->J_colind, 0);
-  if (!code) code = check_types(p, env);
+  return check_pointers(p, env);
+}
+
+int sc_problem_inertia(const sc_problem *p, int env) {
+  return p->M_rownnz ? check_sparse(env, "M", p->nv, p->nv, p->M_rownnz, p->M_rowadr, p->M_colind, 1) : SC_OK;
+}
+
+int sc_problem_jacobian(const sc_problem *p, int env) {
+  return p->J_rownnz ? check_sparse(env, "J", p->nefc, p->nv, p->J_rownnz, p->J_rowadr, p->J_colind, 0) : SC_OK;
+}
+
+int sc_problem_types(const sc_problem *p, int env) {
+  int code = check_types(p, env);
   if (!code && p->efc_D && !p->contact_mu)
     for (int r = 0; r < p->nefc && !code; r++)
       if (p->efc_type[r] == SC_CONTACT_ELLIPTIC) code = missing(env, "contact_mu");
   return code;
+}
+
+int sc_problem_check(const sc_problem *p, int env) {
+  int code = sc_problem_fields(p, env);
+  if (!code) code = sc_problem_inertia(p, env);
+  if (!code) code = sc_problem_jacobian(p, env);
+  return code ? code : sc_problem_types(p, env);
 }
 
 /* ------------------------------------------------------------------ values */
@@ -125,7 +141,7 @@ static int within(double x, bound b) { return isfinite(x) && (b == FINITE || (b 
 
 /* rows x cols numbers of a field that may be absent; only column `col` of each row has the bound, the others are finite */
 static int check_field(int env, const char *name, const double *x, int rows, int cols, bound b, int col) {
-  if (!x || (b == FINITE && all_finite(x, (size_t)rows * (size_t)cols))) return SC_OK;
+  if (!x || (b == FINITE && sc_all_finite(x, (size_t)rows * (size_t)cols))) return SC_OK;
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < cols; j++) {
       double value = x[(size_t)i * (size_t)cols + (size_t)j];
@@ -141,7 +157,7 @@ static int check_matrix(int env, const char *name, const double *x, int rows, in
   for (int i = 0; x && i < rows; i++) {
     const double *row = nnz ? x + adr[i] : x + (size_t)i * (size_t)cols;
     int n = nnz ? nnz[i] : lower ? i + 1 : cols;
-    if (all_finite(row, (size_t)n)) continue;
+    if (sc_all_finite(row, (size_t)n)) continue;
     for (int k = 0; k < n; k++)
       if (!isfinite(row[k])) return sc_error_set(SC_ERROR_VALUE, CALL "%s row %d entry %d is %g, not finite", env, name, i, k, row[k]);
   }
