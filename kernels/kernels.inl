@@ -9,13 +9,14 @@
 #include "factor.inl"
 #include "linesearch.inl"
 #include "newton.inl"
+#include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
 #endif
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton}, NULL, NULL};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton}, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton}, prepare, certify};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton}, prepare, certify, peak, PEAK_CHAINS};
 #endif
