@@ -31,7 +31,7 @@ typedef struct {
   const sc_batch *batch;
   const sc_result *result;
   sc_mujoco_compare *compare;
-  double *qacc, *force;     /* where sc_model_time and sc_model_optimum leave answers; may be NULL */
+  double *qacc, *force; /* where sc_model_time and sc_model_optimum leave answers; may be NULL */
   const size_t *efc_offset;
   sc_mj_worker *workers;
   timer *timers;
@@ -247,7 +247,8 @@ static void compare_state(void *arg, int env, int worker) {
 /* whether environment env has a problem and a state that can be worked on */
 static int usable(const compare_job *job, int env, sc_problem *p) {
   sc_rows rows;
-  return !sc_batch_get(job->batch, env, p, &rows) && !rows.bad && sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate);
+  return !sc_batch_get(job->batch, env, p, &rows) && !rows.bad &&
+         sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate);
 }
 
 /* n numbers, or as many NAN without them */
@@ -270,7 +271,8 @@ static void optimum_only(void *arg, int env, int worker) {
   size_t nv = (size_t)job->model->own->nv, first = job->force ? job->efc_offset[env] : 0;
   int exact = usable(job, env, &p) && find_optimum(job, env, worker, &p);
   put(job->qacc + nv * (size_t)env, exact ? t->optimum : NULL, nv);
-  put(job->force ? job->force + first : NULL, exact ? t->force : NULL, job->force ? job->efc_offset[env + 1] - first : 0);
+  put(job->force ? job->force + first : NULL, exact ? t->force : NULL,
+      job->force ? job->efc_offset[env + 1] - first : 0);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -307,8 +309,8 @@ static void sum_up(sc_context *context, const compare_job *job, sc_mujoco_time *
 }
 
 /* work on every environment */
-static int run(const char *call, sc_context *context, compare_job *job, int nenv, void (*work)(void *, int, int), sc_mujoco_time *time,
-               sc_progress progress, void *arg) {
+static int run(const char *call, sc_context *context, compare_job *job, int nenv, void (*work)(void *, int, int),
+               sc_mujoco_time *time, sc_progress progress, void *arg) {
   int code = sc_mj_signature(call, job->model, &job->sig, &job->nstate);
   if (code) return code;
   code = make_job(call, context, job);
@@ -340,30 +342,35 @@ int sc_model_compare(sc_context *context, const sc_model *model, const double *s
 }
 
 /* what the two calls below have in common */
-static int check_part(const char *call, const sc_context *context, const compare_job *job, int nenv, const void *out, const char *name) {
+static int check_part(const char *call, const sc_context *context, const compare_job *job, int nenv, const void *out,
+                      const char *name) {
   const char *null = !context ? "context" : !job->model ? "model" : !job->batch ? "batch" : !out ? name : NULL;
   if (!null && !job->states && nenv > 0) null = "states";
   if (null) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, null);
   if (nenv < 0 || nenv > sc_batch_nenv(job->batch))
-    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the batch's environments", call, nenv, sc_batch_nenv(job->batch));
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the batch's environments", call, nenv,
+                        sc_batch_nenv(job->batch));
   if (job->repeats < 1) return sc_error_set(SC_ERROR_ARGUMENT, "%s: repeats is %d, not >= 1", call, job->repeats);
   return SC_OK;
 }
 
-int sc_model_time(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch, int repeats,
-                  sc_mujoco_time *time, double *qacc, sc_progress progress, void *arg) {
+int sc_model_time(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                  const sc_batch *batch, int repeats, sc_mujoco_time *time, double *qacc, sc_progress progress,
+                  void *arg) {
   static const char call[] = "sc_model_time";
   compare_job job = {.model = model, .states = states, .sig = sig, .repeats = repeats, .batch = batch, .qacc = qacc};
   int code = check_part(call, context, &job, nenv, time, "time");
   return code ? code : run(call, context, &job, nenv, time_only, time, progress, arg);
 }
 
-int sc_model_optimum(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch,
-                     const size_t *efc_offset, double *qacc, double *force, sc_progress progress, void *arg) {
+int sc_model_optimum(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                     const sc_batch *batch, const size_t *efc_offset, double *qacc, double *force, sc_progress progress,
+                     void *arg) {
   static const char call[] = "sc_model_optimum";
   compare_job job = {.model = model, .states = states, .sig = sig, .repeats = 1, .batch = batch, .qacc = qacc};
   job.force = force, job.efc_offset = efc_offset;
   int code = check_part(call, context, &job, nenv, qacc, "qacc");
-  if (!code && force && !efc_offset) code = sc_error_set(SC_ERROR_ARGUMENT, "%s: efc_offset is NULL, but not force", call);
+  if (!code && force && !efc_offset)
+    code = sc_error_set(SC_ERROR_ARGUMENT, "%s: efc_offset is NULL, but not force", call);
   return code ? code : run(call, context, &job, nenv, optimum_only, NULL, progress, arg);
 }
