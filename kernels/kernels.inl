@@ -11,13 +11,14 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
+#include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
 #endif
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, peak, PEAK_CHAINS};
 #endif

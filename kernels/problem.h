@@ -117,6 +117,8 @@ typedef struct sc_kernels {
   void (*solve[SC_NKERNEL])(const sc_pack *pack, sc_work *work);
   void (*prepare)(const sc_pack *pack, sc_work *work);
   void (*certify)(const sc_pack *pack, sc_work *work);
+  double (*peak)(int n);    /* n rounds of `chains` products and sums in every lane, and nothing else */
+  int chains;
 } sc_kernels;
 
 #endif /* SC_PROBLEM_H */

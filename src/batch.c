@@ -54,6 +54,13 @@ void sc_batch_destroy(sc_batch *batch) {
 
 int sc_batch_nenv(const sc_batch *batch) { return batch->nenv; }
 
+size_t sc_batch_bytes(const sc_batch *batch) {
+  if (!batch) return 0;
+  size_t bytes = sizeof *batch + ((size_t)batch->nenv + 1) * sizeof *batch->env;
+  for (int i = 0; i < batch->nenv; i++) bytes += batch->env[i].capacity;
+  return bytes;
+}
+
 /* ------------------------------------------------------------------ shared patterns */
 
 static int has_pattern(const sc_pattern *t, const sc_problem *p) {

@@ -69,7 +69,7 @@ int sc_mj_guard(void (*work)(void *arg), void *arg, char text[SC_MJ_TEXT]) {
 /* ------------------------------------------------------------------ a model */
 
 void sc_model_options_init(sc_model_options *options) {
-  *options = (sc_model_options){sizeof *options, -1, -1, (double)NAN, 0};
+  *options = (sc_model_options){sizeof *options, -1, -1, (double)NAN, 0, 0};
 }
 
 static int check_options(const char *call, const sc_model_options *o) {
@@ -84,6 +84,8 @@ static int check_options(const char *call, const sc_model_options *o) {
                         call, o->jacobian);
   if (o->rows < 0 || o->rows > 1)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.rows is %d, not 0 (softcon) or 1 (MuJoCo)", call, o->rows);
+  if (o->solver_defaults < 0 || o->solver_defaults > 1)
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.solver_defaults is %d, not 0 or 1", call, o->solver_defaults);
   if (!isnan(o->impratio) && !(o->impratio > 0 && isfinite(o->impratio)))
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: options.impratio is %g, not finite and > 0", call, o->impratio);
   return SC_OK;
@@ -131,9 +133,20 @@ static void load(void *arg) {
     job->made = mj_loadXML(job->path, NULL, job->message, sizeof job->message);
 }
 
+/* how the problem is solved, not what it is */
+static void set_defaults(mjOption *o) {
+  mjOption defaults;
+  mj_defaultOption(&defaults);
+  o->solver = defaults.solver, o->tolerance = defaults.tolerance, o->ls_tolerance = defaults.ls_tolerance;
+  o->iterations = defaults.iterations, o->ls_iterations = defaults.ls_iterations;
+  o->noslip_iterations = defaults.noslip_iterations;
+  o->disableflags &= ~(mjDSBL_ISLAND | mjDSBL_WARMSTART);
+}
+
 /* take the new mjModel `own` in */
 static int finish(const char *call, const char *name, mjModel *own, const sc_model_options *o, sc_model **out) {
   char text[SC_MJ_TEXT];
+  if (o->solver_defaults) set_defaults(&own->opt);
   if (o->cone >= 0) own->opt.cone = o->cone;
   if (o->jacobian >= 0) own->opt.jacobian = o->jacobian;
   if (!isnan(o->impratio)) own->opt.impratio = o->impratio;

@@ -31,6 +31,8 @@ typedef struct {
   const sc_batch *batch;
   const sc_result *result;
   sc_mujoco_compare *compare;
+  double *qacc, *force; /* where sc_model_time and sc_model_optimum leave answers; may be NULL */
+  const size_t *efc_offset;
   sc_mj_worker *workers;
   timer *timers;
 } compare_job;
@@ -242,6 +244,37 @@ static void compare_state(void *arg, int env, int worker) {
   if (job->compare->mujoco_error) job->compare->mujoco_error[env] = mujoco;
 }
 
+/* whether environment env has a problem and a state that can be worked on */
+static int usable(const compare_job *job, int env, sc_problem *p) {
+  sc_rows rows;
+  return !sc_batch_get(job->batch, env, p, &rows) && !rows.bad &&
+         sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate);
+}
+
+/* n numbers, or as many NAN without them */
+static void put(double *out, const double *from, size_t n) {
+  for (size_t i = 0; out && i < n; i++) out[i] = from ? from[i] : (double)NAN;
+}
+
+static void time_only(void *arg, int env, int worker) {
+  const compare_job *job = arg;
+  sc_problem p;
+  size_t nv = (size_t)job->model->own->nv;
+  int timed = usable(job, env, &p) && time_state(job, env, worker);
+  put(job->qacc ? job->qacc + nv * (size_t)env : NULL, timed ? job->timers[worker].own : NULL, nv);
+}
+
+static void optimum_only(void *arg, int env, int worker) {
+  const compare_job *job = arg;
+  const timer *t = &job->timers[worker];
+  sc_problem p;
+  size_t nv = (size_t)job->model->own->nv, first = job->force ? job->efc_offset[env] : 0;
+  int exact = usable(job, env, &p) && find_optimum(job, env, worker, &p);
+  put(job->qacc + nv * (size_t)env, exact ? t->optimum : NULL, nv);
+  put(job->force ? job->force + first : NULL, exact ? t->force : NULL,
+      job->force ? job->efc_offset[env + 1] - first : 0);
+}
+
 /* ------------------------------------------------------------------ all */
 
 static int check_arguments(const char *call, const compare_job *job, const sc_context *context, int nenv) {
@@ -259,7 +292,7 @@ static int check_arguments(const char *call, const compare_job *job, const sc_co
   return SC_OK;
 }
 
-static void sum_up(sc_context *context, const compare_job *job) {
+static void sum_up(sc_context *context, const compare_job *job, sc_mujoco_time *out) {
   double seconds[NTIMED] = {0, 0}, iterations = 0;
   int states = 0, threads = sc_context_threads(context);
   for (int i = 0; i < threads; i++) {
@@ -268,12 +301,26 @@ static void sum_up(sc_context *context, const compare_job *job) {
     iterations += t->iterations;
     states += t->states;
   }
+  *out = (sc_mujoco_time){(double)NAN, (double)NAN, (double)NAN};
   if (!states) return;
-  sc_mujoco_compare *c = job->compare;
-  c->us_dense = 1e6 * seconds[DENSE] / states / threads;
-  c->us_sparse = 1e6 * seconds[SPARSE] / states / threads;
-  c->us_per_env = fmin(c->us_dense, c->us_sparse);
-  c->iterations_mean = iterations / states;
+  out->us_dense = 1e6 * seconds[DENSE] / states / threads;
+  out->us_sparse = 1e6 * seconds[SPARSE] / states / threads;
+  out->iterations_mean = iterations / states;
+}
+
+/* work on every environment */
+static int run(const char *call, sc_context *context, compare_job *job, int nenv, void (*work)(void *, int, int),
+               sc_mujoco_time *time, sc_progress progress, void *arg) {
+  int code = sc_mj_signature(call, job->model, &job->sig, &job->nstate);
+  if (code) return code;
+  code = make_job(call, context, job);
+  if (!code) {
+    sc_mj_each(context, nenv, work, job, progress, arg);
+    if (time) sum_up(context, job, time);
+    code = sc_mj_workers_code(call, context, job->workers);
+  }
+  free_job(context, job);
+  return code;
 }
 
 int sc_model_compare(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
@@ -282,16 +329,48 @@ int sc_model_compare(sc_context *context, const sc_model *model, const double *s
   static const char call[] = "sc_model_compare";
   compare_job job = {.model = model, .states = states, .sig = sig, .repeats = repeats};
   job.batch = batch, job.result = result, job.compare = compare;
+  sc_mujoco_time time;
   int code = check_arguments(call, &job, context, nenv);
-  if (!code) code = sc_mj_signature(call, model, &job.sig, &job.nstate);
   if (code) return code;
   compare->us_per_env = compare->us_dense = compare->us_sparse = compare->iterations_mean = (double)NAN;
-  code = make_job(call, context, &job);
-  if (!code) {
-    sc_mj_each(context, nenv, compare_state, &job, progress, arg);
-    sum_up(context, &job);
-    code = sc_mj_workers_code(call, context, job.workers);
-  }
-  free_job(context, &job);
+  code = run(call, context, &job, nenv, compare_state, &time, progress, arg);
+  if (code && code != SC_ERROR_VALUE) return code;
+  compare->us_dense = time.us_dense, compare->us_sparse = time.us_sparse;
+  compare->us_per_env = fmin(time.us_dense, time.us_sparse);
+  compare->iterations_mean = time.iterations_mean;
   return code;
+}
+
+/* what the two calls below have in common */
+static int check_part(const char *call, const sc_context *context, const compare_job *job, int nenv, const void *out,
+                      const char *name) {
+  const char *null = !context ? "context" : !job->model ? "model" : !job->batch ? "batch" : !out ? name : NULL;
+  if (!null && !job->states && nenv > 0) null = "states";
+  if (null) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, null);
+  if (nenv < 0 || nenv > sc_batch_nenv(job->batch))
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nenv is %d, not in 0 .. %d, the batch's environments", call, nenv,
+                        sc_batch_nenv(job->batch));
+  if (job->repeats < 1) return sc_error_set(SC_ERROR_ARGUMENT, "%s: repeats is %d, not >= 1", call, job->repeats);
+  return SC_OK;
+}
+
+int sc_model_time(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                  const sc_batch *batch, int repeats, sc_mujoco_time *time, double *qacc, sc_progress progress,
+                  void *arg) {
+  static const char call[] = "sc_model_time";
+  compare_job job = {.model = model, .states = states, .sig = sig, .repeats = repeats, .batch = batch, .qacc = qacc};
+  int code = check_part(call, context, &job, nenv, time, "time");
+  return code ? code : run(call, context, &job, nenv, time_only, time, progress, arg);
+}
+
+int sc_model_optimum(sc_context *context, const sc_model *model, const double *states, int sig, int nenv,
+                     const sc_batch *batch, const size_t *efc_offset, double *qacc, double *force, sc_progress progress,
+                     void *arg) {
+  static const char call[] = "sc_model_optimum";
+  compare_job job = {.model = model, .states = states, .sig = sig, .repeats = 1, .batch = batch, .qacc = qacc};
+  job.force = force, job.efc_offset = efc_offset;
+  int code = check_part(call, context, &job, nenv, qacc, "qacc");
+  if (!code && force && !efc_offset)
+    code = sc_error_set(SC_ERROR_ARGUMENT, "%s: efc_offset is NULL, but not force", call);
+  return code ? code : run(call, context, &job, nenv, optimum_only, NULL, progress, arg);
 }

@@ -231,6 +231,11 @@ SC_API const char *sc_backend_name(int i);               /* i-th backend that th
  * 0 .. threads-1 and no two calls share one at a time. Returns when all are done; not from inside `work`. */
 SC_API void sc_context_each(sc_context *context, int n, void (*work)(void *arg, int i, int worker), void *arg);
 
+/* Floating-point operations per second that the context's threads reach together when they only multiply and add in
+ * registers, in the kernels' vectors of that precision (mixed: those of float): what the speed of a solve can be measured by.
+ * Takes about `seconds` > 0 and at least one hundred microseconds. Products and sums count one each. */
+SC_API int sc_context_peak(sc_context *context, int precision, double seconds, double *flops);
+
 /* ------------------------------------------------------------------ batch */
 
 /* The problems of nenv environments, of any sizes. */
@@ -239,6 +244,8 @@ typedef struct sc_batch sc_batch;
 SC_API int sc_batch_create(sc_context *context, int nenv, sc_batch **out);
 SC_API void sc_batch_destroy(sc_batch *batch);
 SC_API int sc_batch_nenv(const sc_batch *batch);
+
+SC_API size_t sc_batch_bytes(const sc_batch *batch); /* memory that it holds; NULL: 0 */
 
 /* Copy one environment's problem in, rows evaluated. May be called for distinct environments from several threads at
  * once. Memory of the environment's previous problem is used again. An environment never set counts as nv = 0.
@@ -288,6 +295,8 @@ typedef struct sc_solver sc_solver;
 
 SC_API int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_solver **out);
 SC_API void sc_solver_destroy(sc_solver *solver);
+
+SC_API size_t sc_solver_bytes(const sc_solver *solver); /* memory that it holds for packs, results and workers; NULL: 0 */
 
 /* Group the batch's environments and copy them into the layout that the kernels read; M is factored. The batch is not
  * needed afterwards. Earlier results are gone, also when memory runs out. */

@@ -21,6 +21,8 @@ typedef struct sc_model_options {
   int jacobian;               /* 0 dense, 1 sparse, 2 auto, -1 (default): only which empty blocks exist */
   double impratio;            /* > 0, or NAN (default) */
   int rows;                   /* who assembles the rows: 0 softcon (default), 1 MuJoCo */
+  int solver_defaults;        /* 1: MuJoCo's default solver settings (Newton, 100 iterations, tolerance 1e-8, line search 50 and
+                                 0.01, no noslip, islands) in place of the model's; default 0 */
 } sc_model_options;
 SC_API void sc_model_options_init(sc_model_options *options);
 
@@ -146,6 +148,19 @@ typedef struct sc_mujoco_compare {
  * with its median; us_per_env is the sum over states, divided by them and by the threads. Noslip is left out. */
 SC_API int sc_model_compare(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch,
                             const sc_result *result, int repeats, sc_mujoco_compare *compare, sc_progress progress, void *arg);
+
+/* The parts of sc_model_compare alone, for measurements that take turns and for several answers to one problem.
+ * Bad environments are left out, their numbers are NAN. */
+typedef struct sc_mujoco_time {
+  double us_dense, us_sparse; /* as above */
+  double iterations_mean;
+} sc_mujoco_time;
+/* qacc: nenv x nv, MuJoCo's own answers at the model's settings; may be NULL */
+SC_API int sc_model_time(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch,
+                         int repeats, sc_mujoco_time *time, double *qacc, sc_progress progress, void *arg);
+/* qacc: nenv x nv, the optimum; force: its forces, may be NULL: those of environment i begin at efc_offset[i], as in sc_result */
+SC_API int sc_model_optimum(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch,
+                            const size_t *efc_offset, double *qacc, double *force, sc_progress progress, void *arg);
 
 #ifdef __cplusplus
 }

@@ -92,6 +92,14 @@ int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack) {
   return fit(s, w, sizes);
 }
 
+size_t sc_solver_bytes(const sc_solver *s) {
+  if (!s) return 0;
+  size_t bytes = sizeof *s + s->r.capacity + (size_t)s->nslot * sizeof *s->slots;
+  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity;
+  for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity;
+  return bytes;
+}
+
 void sc_results_no_answer(sc_results *r, int env, int status) {
   for (size_t i = r->nv_offset[env]; i < r->nv_offset[env + 1]; i++) r->qacc[i] = r->qfrc_constraint[i] = NAN;
   for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++) r->efc_force[i] = NAN, r->efc_state[i] = SC_SATISFIED;

@@ -5,6 +5,6 @@
 int main() {
   sc_row_input in;
   sc_row_init(&in);
-  sc_model_options options = {sizeof options, -1, -1, 1.0, 0};
+  sc_model_options options = {sizeof options, -1, -1, 1.0, 0, 0};
   return sc_version() && in.size == sizeof in && options.size ? 0 : 1;
 }

@@ -86,7 +86,7 @@ class Phases(Structure):
 class ModelOptions(Structure):
     """sc_model_options"""
 
-    _fields_ = _fields(c_size_t, "size") + _fields(c_int, "cone jacobian") + _fields(c_double, "impratio") + _fields(c_int, "rows")
+    _fields_ = _fields(c_size_t, "size") + _fields(c_int, "cone jacobian") + _fields(c_double, "impratio") + _fields(c_int, "rows solver_defaults")
 
 
 class ModelInfo(Structure):

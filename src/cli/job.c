@@ -31,6 +31,7 @@ int job_open(job *j, const cli_options *options, const char *path) {
   sc_model_options_init(&o);
   o.cone = options->cone, o.jacobian = options->jacobian, o.impratio = options->impratio;
   o.rows = options->rows == ROWS_MUJOCO;
+  o.solver_defaults = options->solver_defaults;
   int code = sc_model_load(path, &o, &j->model);
   if (!code) code = sc_model_get(j->model, &j->info);
   if (code) return cli_fail(code);
@@ -88,6 +89,7 @@ static int read_states(job *j) {
     return cli_fail_with(EXIT_INPUT,
                          "states file: %s: /states has %zu numbers per state, but %s has %zu for signature %d",
                          j->options->states, nstate, j->path, want, j->sig < 0 ? sc_state_integration() : j->sig);
+  if (j->options->envs >= 0 && j->options->envs < j->nenv) j->nenv = j->options->envs;
   note_bad_state(j, nstate);
   return 0;
 }
@@ -153,7 +155,7 @@ int timed_solver_open(timed_solver *t, const job *j, sc_context *context, int pr
   *t = (timed_solver){.runs = 0};
   sc_solver_options_init(&t->options);
   t->options.method = j->method;
-  t->options.precision = precision == PRECISION_F32 ? SC_F32 : SC_F64;
+  t->options.precision = precision < 0 ? SC_F64 : precision; /* words and numbers are in one order */
   t->options.iterations = o->iterations >= 0 ? o->iterations : m->iterations;
   t->options.ls_iterations = o->ls_iterations >= 1 ? o->ls_iterations : m->ls_iterations;
   t->options.tolerance = isnan(o->tolerance) ? m->tolerance : o->tolerance;

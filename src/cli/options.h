@@ -30,6 +30,9 @@ typedef struct cli_options {
   const char *out; /* file, or folder of bench */
   int save_rows, save_contacts;
   const char *plot; /* folder */
+  const char *recorded; /* folder of bench/record_states.py */
+  int growth;
+  int solver_defaults; /* no option: set where states were recorded under them */
   const char *backend;
   const char *later; /* name of an option that this version knows but does not have */
   int env; /* of inspect, and so below: row of states */
