@@ -1,4 +1,4 @@
-/* How long rows take: softcon's assembly, sc_batch_set and packing beside MuJoCo's mj_makeConstraint and
+/* How long rows take: softcon's assembly, sc_assembly_set and packing beside MuJoCo's mj_makeConstraint and
  * mj_referenceConstraint, on the same states, one core, in one run.
  *
  *     bench_rows MODEL.xml STATES.h5 [pyramidal|elliptic]
@@ -62,11 +62,13 @@ static void run_state(bench *b, int i) {
   mj_fwdActuation(m, d);
   mj_fwdAcceleration(m, d);
   start = now();
-  check(sc_mujoco_assemble(m, d, b->assembly, &p));
+  check(sc_mujoco_describe(m, d, b->assembly));
   double middle = now();
+  sc_problem_init(&p);
+  p.nv = (int)m->nv;
   p.M = d->M, p.M_rownnz = m->M_rownnz, p.M_rowadr = m->M_rowadr, p.M_colind = m->M_colind;
   p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = d->qacc_smooth, p.qacc_warmstart = d->qacc_warmstart;
-  check(sc_batch_set(b->batch, i, &p));
+  check(sc_assembly_set(b->assembly, &p, b->batch, i));
   t->set = fmin(t->set, now() - middle), t->assemble = fmin(t->assemble, middle - start);
 }
 

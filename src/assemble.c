@@ -26,6 +26,7 @@ void sc_assembly_destroy(sc_assembly *a) {
   if (!a) return;
 #define FIELD(name, type, n) free(a->name);
   ASSEMBLY_ROWS(FIELD)
+  ASSEMBLY_SPREAD(FIELD)
   ASSEMBLY_CONTACTS(FIELD)
 #undef FIELD
   free(a->J);
@@ -66,6 +67,7 @@ static int reserve_rows(sc_assembly *a, const char *call, long long need) {
   int n = grown(need), ok = n > 0;
 #define FIELD(name, type, k) ok = ok && regrow(&a->name, (size_t)n, (k) * sizeof(type));
   ASSEMBLY_ROWS(FIELD)
+  ASSEMBLY_SPREAD(FIELD)
 #undef FIELD
   if (!ok) return no_memory(call, "rows", need);
   a->row_capacity = n;
@@ -180,7 +182,7 @@ int sc_assembly_begin(sc_assembly *a, const sc_assembly_options *o) {
   a->o = *o;
   a->begun = 1;
   a->nefc = a->ncon = a->nblock = a->nJ = 0;
-  a->unsorted = a->curvature_given = a->adhesion_given = a->solreffriction_given = 0;
+  a->unsorted = a->scattered = a->curvature_given = a->adhesion_given = a->solreffriction_given = 0;
   memset(a->count, 0, sizeof a->count);
   return SC_OK;
 }
@@ -196,8 +198,6 @@ int sc_assembly_open(sc_assembly *a, const assembly_new *b) {
     int i = a->nefc + r;
     a->type[i] = b->type, a->id[i] = b->id;
     a->frictionloss[i] = a->pos[i] = a->margin[i] = a->vel[i] = a->diagA[i] = a->curvature[i] = a->adhesion[i] = 0;
-    for (int k = 0; k < 2; k++) a->solref[2 * i + k] = b->solref[k];
-    for (int k = 0; k < 5; k++) a->solimp[5 * i + k] = b->solimp[k];
   }
   return SC_OK;
 }
@@ -215,7 +215,10 @@ void sc_assembly_close(sc_assembly *a, const assembly_new *b, int contact) {
     if (!keep) return;
   }
   if (a->nblock) a->unsorted |= goes_behind(&a->block[a->nblock - 1], (int)b->group, b->id);
-  a->block[a->nblock++] = (assembly_block){(int)b->group, b->id, a->nefc, b->rows, contact};
+  assembly_block *block = &a->block[a->nblock++];
+  block->group = (int)b->group, block->id = b->id, block->row = a->nefc, block->rows = b->rows, block->contact = contact;
+  memcpy(block->solref, b->solref, sizeof block->solref);
+  memcpy(block->solimp, b->solimp, sizeof block->solimp);
   a->nefc += b->rows;
   a->nJ = end;
 }
@@ -276,7 +279,7 @@ static int put_in_order(sc_assembly *a, const char *call) {
     a->block[b].row = row;
     if (a->block[b].contact >= 0) a->block[b].contact = contact++;
   }
-  a->unsorted = 0;
+  a->unsorted = 0, a->scattered = 1;
   return SC_OK;
 }
 
@@ -290,13 +293,22 @@ static int check_equalities(const sc_assembly *a, const char *call) {
   return SC_OK;
 }
 
+int sc_assembly_finish(sc_assembly *a, const char *call) {
+  if (!a->begun) return sc_error_set(SC_ERROR_ARGUMENT, "%s: call sc_assembly_begin first", call);
+  int code = a->unsorted ? put_in_order(a, call) : SC_OK;
+  return code ? code : check_equalities(a, call);
+}
+
 int sc_assembly_problem(sc_assembly *a, sc_problem *p) {
   static const char call[] = "sc_assembly_problem";
   if (!a || !p) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, a ? "problem" : "the assembly");
-  if (!a->begun) return sc_error_set(SC_ERROR_ARGUMENT, "%s: call sc_assembly_begin first", call);
-  int code = a->unsorted ? put_in_order(a, call) : SC_OK;
-  if (!code) code = check_equalities(a, call);
+  int code = sc_assembly_finish(a, call);
   if (code) return code;
+  for (int b = 0; b < a->nblock; b++)
+    for (int i = a->block[b].row; i < a->block[b].row + a->block[b].rows; i++) {
+      memcpy(a->solref + 2 * (size_t)i, a->block[b].solref, sizeof a->block[b].solref);
+      memcpy(a->solimp + 5 * (size_t)i, a->block[b].solimp, sizeof a->block[b].solimp);
+    }
   sc_problem_init(p);
   p->nv = a->o.nv, p->nefc = a->nefc, p->ncon = a->ncon;
   p->refsafe = a->o.refsafe, p->timestep = a->o.timestep, p->impratio = a->o.impratio;

@@ -22,6 +22,7 @@ typedef struct {
   int group, id;
   int row, rows; /* first, and how many */
   int contact;   /* index of its contact with friction; -1 */
+  double solref[2], solimp[5];
 } assembly_block;
 
 /* Per row: name, type, numbers. */
@@ -36,7 +37,10 @@ typedef struct {
   F(vel, double, 1)                                                                                                    \
   F(diagA, double, 1)                                                                                                  \
   F(curvature, double, 1)                                                                                              \
-  F(adhesion, double, 1)                                                                                               \
+  F(adhesion, double, 1)
+
+/* Per row too, but only when a problem is handed out: until then they are the block's. */
+#define ASSEMBLY_SPREAD(F)                                                                                             \
   F(solref, double, 2)                                                                                                 \
   F(solimp, double, 5)
 
@@ -52,10 +56,12 @@ struct sc_assembly {
   int nefc, ncon, nblock, nJ;
   int row_capacity, con_capacity, block_capacity, J_capacity, nv_capacity;
   int unsorted; /* a block was added out of order */
+  int scattered; /* blocks were put in order, and J's entries stand in another one */
   int curvature_given, adhesion_given, solreffriction_given;
   int count[GROUPS]; /* descriptors of each kind so far, those without rows included */
 #define FIELD(name, type, n) type *name;
   ASSEMBLY_ROWS(FIELD)
+  ASSEMBLY_SPREAD(FIELD)
   ASSEMBLY_CONTACTS(FIELD)
 #undef FIELD
   double *J; /* nJ: entries, row r at J_rowadr[r] */
@@ -78,6 +84,9 @@ typedef struct {
   int entries; /* of its Jacobian, at most */
   const double *solref, *solimp;
 } assembly_new;
+
+/* Put the blocks in order, and say what does not go together: `call` is named in errors. assemble.c */
+int sc_assembly_finish(sc_assembly *a, const char *call);
 
 /* Count a descriptor; its id, or the default. */
 static inline int assembly_id(sc_assembly *a, assembly_group group, int id) {

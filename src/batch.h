@@ -5,6 +5,7 @@
 #include "context.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* Every array of an environment: name, type, number of entries. n = nv, m = nefc, c = ncon, a, j = entries of M and J.
  * One list carves the memory; all arrays lie in one block, doubles first. The pattern of M is mostly that of many: then it is
@@ -60,7 +61,7 @@ typedef struct sc_env {
   int bad;                  /* a number is not valid: verdict bad_input */
   unsigned flags;           /* sc_flag */
   sc_counts counts;         /* this and the next two: order.c */
-  uint64_t touched, shape;  /* blocks of dofs that rows touch, as bits; a hash of the kinds and blocks of all rows */
+  uint64_t touched, shape;  /* blocks of the rows' first and last dofs, as bits; a hash of all rows' kinds and dofs */
 #define FIELD(name, type, count) type *name;
   SC_ENV_FIELDS(FIELD)
 #undef FIELD
@@ -106,6 +107,55 @@ int sc_all_finite(const double *x, size_t n);
  * The environment's M, J, type, frictionloss, dim, friction are already there. scratch: nv^2 + nv + 1 numbers, NULL with
  * efc_diagA. */
 int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, double *scratch);
+
+/* The same in two steps for rows that come block by block. Where a block's parameters stand: those of its row k are at
+ * 2 step k of solref and 5 step k of solimp. */
+typedef struct sc_row_source {
+  const double *solref, *solimp;
+  size_t step;
+  const double *solreffriction; /* of contact i at 2 i; NULL: none */
+  double timestep, impratio;
+  int refsafe;
+} sc_row_source;
+
+/* Solver parameters, cleaned up, and what follows from them alone: most rows have those of the row before. All zero to begin. */
+typedef struct sc_parameters {
+  double solref[2], solimp[5]; /* as given */
+  double clean[5], K, B;    /* of solimp */
+  int known;
+} sc_parameters;
+
+/* R, mu and the parameters of rows r .. r+n-1, one block; type, pos, margin, diagA, dim, friction are there */
+void sc_rows_block(sc_env *env, const sc_row_source *source, sc_parameters *last, int r, int n, int contact);
+/* D, diagA, aref of all rows; whether all is finite. NULL: no row has any */
+int sc_rows_finish(sc_env *env, const double *curvature, const double *adhesion);
+
+/* Copy n numbers, or zeros where there are none; whether all are finite. */
+static inline int sc_copy_finite(double *restrict out, const double *restrict in, size_t n) {
+  uint64_t bad = 0;
+  if (!in) {
+    if (n) memset(out, 0, n * sizeof *out);
+    return 1;
+  }
+  for (size_t i = 0; i < n; i++) {
+    uint64_t word;
+    memcpy(&word, in + i, sizeof word);
+    bad |= (word & 0x7fffffffffffffff) + 0x0010000000000000; /* the exponent of infinity and NaN carries over */
+    memcpy(out + i, &word, sizeof word);
+  }
+  return !(bad >> 63);
+}
+
+static inline int sc_same_columns(const int *x, const int *y, int n) {
+  int differ = 0;
+  for (int k = 0; k < n; k++) differ |= x[k] ^ y[k];
+  return !differ;
+}
+
+/* whether a pointer is into the environment's own memory */
+static inline int sc_env_holds(const sc_env *e, const void *pointer) {
+  return (uintptr_t)pointer >= (uintptr_t)e->block && (uintptr_t)pointer < (uintptr_t)e->block + e->capacity;
+}
 
 /* Have memory fetched that will soon be written, or read. */
 static inline void sc_fetch(const void *memory, size_t bytes, int write) {

@@ -21,12 +21,6 @@ typedef struct {
 
 /* ------------------------------------------------------------------ structure */
 
-static int same_columns(const int *x, const int *y, int n) {
-  int differ = 0;
-  for (int k = 0; k < n; k++) differ |= x[k] ^ y[k];
-  return !differ;
-}
-
 /* whether a sparse J is right, which is then described */
 static int survey_rows(const sc_problem *p, survey *v) {
   size_t n = 0;
@@ -35,7 +29,7 @@ static int survey_rows(const sc_problem *p, survey *v) {
     int nnz = p->J_rownnz[r], at = p->J_rowadr[r];
     if (nnz < 0 || nnz > p->nv || at < 0) return 0;
     const int *col = p->J_colind + at;
-    int alike = r && nnz == p->J_rownnz[r - 1] && same_columns(col, p->J_colind + p->J_rowadr[r - 1], nnz);
+    int alike = r && nnz == p->J_rownnz[r - 1] && sc_same_columns(col, p->J_colind + p->J_rowadr[r - 1], nnz);
     if (!alike && !sc_columns_ascend(col, nnz, p->nv - 1)) return 0;
     if (v->noted) v->alike[r] = (uint8_t)alike;
     v->packed &= (size_t)at == (size_t)p->J_rowadr[0] + n;
@@ -78,22 +72,6 @@ static int check_structure(sc_batch *batch, const sc_problem *p, int index, surv
 
 /* ------------------------------------------------------------------ the copy */
 
-/* copy n numbers, or zeros where there are none; whether all are finite */
-static int copy(double *restrict out, const double *restrict in, size_t n) {
-  uint64_t bad = 0;
-  if (!in) {
-    if (n) memset(out, 0, n * sizeof *out);
-    return 1;
-  }
-  for (size_t i = 0; i < n; i++) {
-    uint64_t word;
-    memcpy(&word, in + i, sizeof word);
-    bad |= (word & 0x7fffffffffffffff) + 0x0010000000000000;
-    memcpy(out + i, &word, sizeof word);
-  }
-  return !(bad >> 63);
-}
-
 /* whether n numbers that may be absent are finite, and none of every step-th is negative */
 static int all_finite(const double *x, size_t n) { return !x || sc_all_finite(x, n); }
 static int none_negative(const double *x, size_t n, size_t step) {
@@ -109,7 +87,7 @@ static int copy_matrix(int rows, int cols, const double *in, const int *innnz, c
   for (int i = 0; i < rows; i++) {
     rowadr[i] = at;
     if (innnz) {
-      ok &= copy(val + at, in + inadr[i], (size_t)innnz[i]);
+      ok &= sc_copy_finite(val + at, in + inadr[i], (size_t)innnz[i]);
       if (innnz[i]) memcpy(colind + at, incol + inadr[i], (size_t)innnz[i] * sizeof *colind);
       at += innnz[i];
     } else {
@@ -128,7 +106,7 @@ static int copy_inertia(sc_env *e, const sc_problem *p, const survey *v) {
   e->pattern = v->pattern;
   if (!v->pattern) return copy_matrix(p->nv, p->nv, p->M, p->M_rownnz, p->M_rowadr, p->M_colind, 1, e->M, e->M_rownnz, e->M_rowadr, e->M_colind);
   e->M_rownnz = v->pattern->rownnz, e->M_rowadr = v->pattern->rowadr, e->M_colind = v->pattern->colind;
-  return copy(e->M, p->M, v->a);
+  return sc_copy_finite(e->M, p->M, v->a);
 }
 
 static int copy_jacobian(sc_env *e, const sc_problem *p, const survey *v) {
@@ -136,7 +114,7 @@ static int copy_jacobian(sc_env *e, const sc_problem *p, const survey *v) {
   int ok;
   if (p->J_rownnz && v->packed && m) {
     const int first = p->J_rowadr[0];
-    ok = copy(e->J, p->efc_J + first, v->j);
+    ok = sc_copy_finite(e->J, p->efc_J + first, v->j);
     memcpy(e->J_rownnz, p->J_rownnz, m * sizeof *e->J_rownnz);
     for (size_t r = 0; r < m; r++) e->J_rowadr[r] = p->J_rowadr[r] - first;
     if (v->j) memcpy(e->J_colind, p->J_colind + first, v->j * sizeof *e->J_colind);
@@ -145,14 +123,14 @@ static int copy_jacobian(sc_env *e, const sc_problem *p, const survey *v) {
   }
   if (v->noted && m) memcpy(e->alike, v->alike, m);
   for (int r = 0; !v->noted && r < p->nefc; r++)
-    e->alike[r] = r && e->J_rownnz[r] == e->J_rownnz[r - 1] && same_columns(e->J_colind + e->J_rowadr[r], e->J_colind + e->J_rowadr[r - 1], e->J_rownnz[r]);
+    e->alike[r] = r && e->J_rownnz[r] == e->J_rownnz[r - 1] && sc_same_columns(e->J_colind + e->J_rowadr[r], e->J_colind + e->J_rowadr[r - 1], e->J_rownnz[r]);
   return ok;
 }
 
 /* rows in the form of parameters, which rows.c evaluates if all are valid */
 static int copy_parameters(sc_env *e, const sc_problem *p) {
   size_t m = (size_t)p->nefc, c = (size_t)p->ncon;
-  int ok = copy(e->pos, p->efc_pos, m) & copy(e->margin, p->efc_margin, m) & copy(e->vel, p->efc_vel, m);
+  int ok = sc_copy_finite(e->pos, p->efc_pos, m) & sc_copy_finite(e->margin, p->efc_margin, m) & sc_copy_finite(e->vel, p->efc_vel, m);
   ok &= all_finite(p->efc_solref, 2 * m) & all_finite(p->efc_solimp, 5 * m) & none_negative(m ? p->efc_solimp + 2 : NULL, m, 5);
   ok &= all_finite(p->efc_diagA, m) & none_negative(p->efc_diagA, m, 1) & all_finite(p->efc_curvature, m) & all_finite(p->efc_adhesion, m);
   ok &= all_finite(p->contact_solreffriction, 2 * c) & isfinite(p->timestep) & (p->timestep > 0) & isfinite(p->impratio) & (p->impratio > 0);
@@ -162,16 +140,16 @@ static int copy_parameters(sc_env *e, const sc_problem *p) {
 /* of a bad environment what would have been evaluated is 0 */
 static void clear_evaluated(sc_env *e) {
   double *made[] = {e->D, e->R, e->aref, e->K, e->B, e->d, e->dp, e->diagA};
-  for (size_t i = 0; i < sizeof made / sizeof *made; i++) copy(made[i], NULL, (size_t)e->nefc);
-  copy(e->mu, NULL, (size_t)e->ncon);
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) sc_copy_finite(made[i], NULL, (size_t)e->nefc);
+  sc_copy_finite(e->mu, NULL, (size_t)e->ncon);
 }
 
 /* rows that are ready: their numbers are checked one by one */
 static void copy_ready(sc_env *e, const sc_problem *p) {
   size_t m = (size_t)p->nefc;
-  copy(e->D, p->efc_D, m);
-  copy(e->aref, p->efc_aref, m);
-  copy(e->mu, p->contact_mu, (size_t)p->ncon);
+  sc_copy_finite(e->D, p->efc_D, m);
+  sc_copy_finite(e->aref, p->efc_aref, m);
+  sc_copy_finite(e->mu, p->contact_mu, (size_t)p->ncon);
   for (size_t i = 0; i < m; i++) e->R[i] = 1 / e->D[i];
 }
 
@@ -182,7 +160,7 @@ static int copy_rows(sc_env *e, const sc_problem *p) {
   if (m) memcpy(e->type, p->efc_type, m * sizeof *e->type);
   if (m && p->efc_id) memcpy(e->id, p->efc_id, m * sizeof *e->id);
   for (size_t i = 0; !p->efc_id && i < m; i++) e->id[i] = -1;
-  ok &= copy(e->frictionloss, p->efc_frictionloss, m) & none_negative(p->efc_frictionloss, m, 1);
+  ok &= sc_copy_finite(e->frictionloss, p->efc_frictionloss, m) & none_negative(p->efc_frictionloss, m, 1);
   ok &= all_finite(c ? p->contact_friction : NULL, 5 * c) & none_negative(c ? p->contact_friction : NULL, 5 * c, 1);
   for (size_t i = 0; i < c; i++) {
     e->dim[i] = p->contact_dim[i];
@@ -203,7 +181,7 @@ static int copy_in(sc_env *e, const sc_problem *p, const survey *v, int index) {
   e->evaluated = !p->efc_D;
   e->flags = 0;
   int ok = copy_inertia(e, p, v) & copy_jacobian(e, p, v);
-  ok &= copy(e->qfrc_smooth, p->qfrc_smooth, s.n) & copy(e->qacc_smooth, p->qacc_smooth, s.n) & copy(e->qacc_warmstart, p->qacc_warmstart, s.n);
+  ok &= sc_copy_finite(e->qfrc_smooth, p->qfrc_smooth, s.n) & sc_copy_finite(e->qacc_smooth, p->qacc_smooth, s.n) & sc_copy_finite(e->qacc_warmstart, p->qacc_warmstart, s.n);
   ok &= copy_rows(e, p);
   return ok ? SC_OK : sc_problem_values(p, index);
 }
@@ -216,9 +194,8 @@ static int points_into(const sc_env *e, const sc_problem *p) {
                        p->efc_J, p->J_rownnz, p->J_rowadr, p->J_colind, p->efc_frictionloss, p->efc_pos, p->efc_margin, p->efc_vel,
                        p->efc_solref, p->efc_solimp, p->efc_diagA, p->efc_curvature, p->efc_adhesion, p->efc_D, p->efc_aref, p->contact_dim,
                        p->contact_friction, p->contact_solreffriction, p->contact_mu};
-  uintptr_t begin = (uintptr_t)e->block, end = begin + e->capacity;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if ((uintptr_t)all[i] >= begin && (uintptr_t)all[i] < end) return 1;
+    if (sc_env_holds(e, all[i])) return 1;
   return 0;
 }
 

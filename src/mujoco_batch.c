@@ -80,25 +80,27 @@ static int mujoco_rows(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
   return list_contacts(w, p) ? SC_OK : sc_error_set(SC_ERROR_MEMORY, "no memory for %d contacts", d->ncon);
 }
 
-/* softcon's rows, in the parameters form, pointing into the worker's assembly */
-static int softcon_rows(const mjModel *m, sc_mj_worker *w, sc_problem *p) {
-  if (!(m->opt.timestep <= 0)) return sc_mujoco_assemble(m, w->data, w->assembly, p);
+/* softcon's rows, in the worker's assembly */
+static int softcon_rows(const mjModel *m, sc_mj_worker *w) {
+  if (!(m->opt.timestep <= 0)) return sc_mujoco_describe(m, w->data, w->assembly);
   /* MuJoCo accepts it, and then no time constant lies below two timesteps */
   mjModel same = *m;
   same.opt.timestep = 1, same.opt.disableflags |= mjDSBL_REFSAFE;
-  return sc_mujoco_assemble(&same, w->data, w->assembly, p);
+  return sc_mujoco_describe(&same, w->data, w->assembly);
 }
 
 /* the rows of the state in the worker's mjData, and the rest of its problem, into the batch */
 static int set_problem(const batch_job *job, const mjModel *m, sc_mj_worker *w, int env) {
   const mjData *d = w->data;
   sc_problem p;
-  int code = job->model->mujoco_rows ? mujoco_rows(m, w, &p) : softcon_rows(m, w, &p);
+  sc_problem_init(&p);
+  int code = job->model->mujoco_rows ? mujoco_rows(m, w, &p) : softcon_rows(m, w);
   if (code) return code;
+  p.nv = (int)m->nv;
   p.M = d->M, p.M_rownnz = m->M_rownnz, p.M_rowadr = m->M_rowadr, p.M_colind = m->M_colind;
   p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = d->qacc_smooth;
   if (!(m->opt.disableflags & mjDSBL_WARMSTART)) p.qacc_warmstart = d->qacc_warmstart;
-  code = sc_batch_set(job->batch, env, &p);
+  code = job->model->mujoco_rows ? sc_batch_set(job->batch, env, &p) : sc_assembly_set(w->assembly, &p, job->batch, env);
   return code == SC_ERROR_VALUE ? SC_OK : code; /* its verdict says it */
 }
 

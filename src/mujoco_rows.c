@@ -313,7 +313,7 @@ static int add_contacts(const mjModel *m, const mjData *d, sc_assembly *a) {
 
 /* ------------------------------------------------------------------ all */
 
-int sc_mujoco_assemble(const mjModel *m, mjData *d, sc_assembly *a, sc_problem *problem) {
+int sc_mujoco_describe(const mjModel *m, mjData *d, sc_assembly *a) {
   sc_assembly_options o;
   if (!m || !d) return sc_error_set(SC_ERROR_ARGUMENT, "sc_mujoco_assemble: %s is NULL", m ? "the data" : "the model");
   int off = m->opt.disableflags;
@@ -333,6 +333,11 @@ int sc_mujoco_assemble(const mjModel *m, mjData *d, sc_assembly *a, sc_problem *
     if (!code && !(off & mjDSBL_LIMIT)) code = add_limits(m, d, a);
     if (!code && !(off & mjDSBL_CONTACT)) code = add_contacts(m, d, a);
   }
+  return code;
+}
+
+int sc_mujoco_assemble(const mjModel *m, mjData *d, sc_assembly *a, sc_problem *problem) {
+  int code = sc_mujoco_describe(m, d, a);
   return code ? code : sc_assembly_problem(a, problem);
 }
 

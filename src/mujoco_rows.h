@@ -12,6 +12,9 @@
  * and not looked for. M, qfrc_smooth, qacc_smooth, qacc_warmstart stay NULL. */
 SC_API int sc_mujoco_assemble(const mjModel *m, mjData *d, sc_assembly *assembly, sc_problem *problem);
 
+/* The same without the problem: the rows stay in the assembly, for sc_assembly_set. */
+SC_API int sc_mujoco_describe(const mjModel *m, mjData *d, sc_assembly *assembly);
+
 /* mj_fwdPosition without MuJoCo's rows: nefc is 0 afterwards, and mj_fwdVelocity and what follows it may be called.
  * Where an actuator's transmission is made of contact rows (mjTRN_BODY), it is mj_fwdPosition. */
 SC_API void sc_mujoco_position(const mjModel *m, mjData *d);

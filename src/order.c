@@ -29,26 +29,18 @@ static sc_counts count_rows(const sc_env *e) {
   return c;
 }
 
-/* blocks of dofs that a row touches, as bits; those beyond 64 share them */
-static uint64_t touched_blocks(const sc_env *e, int r) {
-  const int *col = e->J_colind + e->J_rowadr[r];
-  uint64_t set = 0;
-  for (int k = 0; k < e->J_rownnz[r]; k++) set |= (uint64_t)1 << ((unsigned)(e->nv - 1 - col[k]) / 4 % 64);
-  return set;
-}
-
 void sc_env_describe(sc_env *e) {
   const uint64_t odd = 0x9E3779B97F4A7C15u;
-  uint64_t set = 0, all = 0, sum = 0;
+  uint64_t touched = 0, sum = 0;
   for (int r = 0; r < e->nefc; r++) {
     int n = e->J_rownnz[r];
     const int *col = e->J_colind + e->J_rowadr[r];
-    e->alike[r] = r && n == e->J_rownnz[r - 1] && !memcmp(col, col - n, (size_t)n * sizeof *col);
-    if (!e->alike[r]) all |= set = touched_blocks(e, r);
-    sum += (set * odd + (uint64_t)e->type[r] + 1) * (odd + 2 * (uint64_t)r);
+    uint64_t first = n ? (uint64_t)(e->nv - 1 - col[0]) : 0, last = n ? (uint64_t)(e->nv - 1 - col[n - 1]) : 0;
+    touched |= n ? (uint64_t)1 << (first / 4 % 64) | (uint64_t)1 << (last / 4 % 64) : 0;
+    sum += ((uint64_t)e->type[r] + 1 + 8 * (uint64_t)n + (first << 24) + (last << 44)) * (odd + 2 * (uint64_t)r) ^ sum >> 32;
   }
   e->counts = count_rows(e);
-  e->touched = all, e->shape = sum ^ sum >> 31;
+  e->touched = touched, e->shape = sum;
 }
 
 void sc_map_rows(const sc_env *e, const sc_pack *p, int32_t *map) {

@@ -11,15 +11,9 @@ _Static_assert(LAW_REPAIRED == SC_REPAIRED && LAW_CLAMPED == SC_CLAMPED, "the la
 
 /* ------------------------------------------------------------------ one row */
 
-/* Solver parameters, cleaned up, and what follows from them alone: most rows have those of the row before. */
-typedef struct {
-  double solref[2], solimp[5]; /* as given */
-  double clean[5], K, B;    /* of solimp */
-  int known;
-} parameters;
-
-static void clean_up(parameters *c, const double *solref, const double *solimp, double timestep, int refsafe, unsigned *flags) {
-  if (c->known && !memcmp(c->solref, solref, sizeof c->solref) && !memcmp(c->solimp, solimp, sizeof c->solimp)) return;
+/* whether they are others than before */
+static int clean_up(sc_parameters *c, const double *solref, const double *solimp, double timestep, int refsafe, unsigned *flags) {
+  if (c->known && !memcmp(c->solref, solref, sizeof c->solref) && !memcmp(c->solimp, solimp, sizeof c->solimp)) return 0;
   double ref[2];
   memcpy(c->solref, solref, sizeof c->solref);
   memcpy(c->solimp, solimp, sizeof c->solimp);
@@ -27,10 +21,11 @@ static void clean_up(parameters *c, const double *solref, const double *solimp, 
   law_clean_solimp(solimp, c->clean, flags);
   law_stiffness(ref, c->clean[1], &c->K, &c->B);
   c->known = 1;
+  return 1;
 }
 
 /* K, B, d, dp of a row whose impedance is taken at `at` */
-static void evaluate(const parameters *c, double at, int spring, sc_row_output *out) {
+static void evaluate(const sc_parameters *c, double at, int spring, sc_row_output *out) {
   law_impedance(c->clean, at, &out->d, &out->dp);
   out->K = spring ? c->K : 0, out->B = c->B;
 }
@@ -53,7 +48,7 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
   memset(out, 0, sizeof *out);
   double pos = in->pos - in->margin;
   int friction = sc_type_is_friction(in->type); /* its impedance is that at 0 */
-  parameters c = {.known = 0};
+  sc_parameters c = {.known = 0};
   clean_up(&c, in->solref, in->solimp, in->timestep, in->refsafe, &out->flags);
   evaluate(&c, friction ? 0 : pos, !friction, out);
   out->R = law_regularisation(out->d, in->diagA);
@@ -144,59 +139,52 @@ static void adjust_cone(sc_env *e, int r, int n, int contact, double impratio) {
       e->R[r + k] = law_cone_R(R1, friction[0], friction[k - 1]);
 }
 
-/* whether row i of a block has the solref and solimp of the row before it */
-static int same_parameters(const sc_problem *p, int i) {
-  const double *solref = p->efc_solref + 2 * i, *solimp = p->efc_solimp + 5 * i;
-  return !memcmp(solref, solref - 2, 2 * sizeof *solref) && !memcmp(solimp, solimp - 5, 5 * sizeof *solimp);
-}
-
-/* rows r .. r+n-1, one block; c: of the row before */
-static void evaluate_block(sc_env *e, const sc_problem *p, parameters *c, int r, int n, int contact) {
+void sc_rows_block(sc_env *e, const sc_row_source *s, sc_parameters *c, int r, int n, int contact) {
   double at = impedance_at(e, r, n), ref[2] = {0, 0};
-  int elliptic = e->type[r] == SC_CONTACT_ELLIPTIC;
+  int cone = sc_type_has_cone(e->type[r]), elliptic = e->type[r] == SC_CONTACT_ELLIPTIC, spring = !sc_type_is_friction(e->type[r]);
   sc_row_output out = {.flags = e->flags};
-  int own = elliptic && p->contact_solreffriction &&
-            law_clean_solreffriction(p->contact_solreffriction + 2 * contact, p->timestep, p->refsafe, ref, &out.flags);
+  int own = elliptic && s->solreffriction &&
+            law_clean_solreffriction(s->solreffriction + 2 * contact, s->timestep, s->refsafe, ref, &out.flags);
   for (int k = 0; k < n; k++) {
-    int i = r + k, tangent = elliptic && k > 0, cone = sc_type_has_cone(e->type[r]);
-    /* contacts have one solref and solimp, those of their first row; so have most blocks: evaluated once */
-    int source = cone ? r : i, again = k == 0 || (cone ? tangent && own && k == 1 : !same_parameters(p, i));
-    if (again) {
-      clean_up(c, tangent && own ? ref : p->efc_solref + 2 * source, p->efc_solimp + 5 * source, p->timestep, p->refsafe, &out.flags);
-      evaluate(c, at, !sc_type_is_friction(e->type[r]), &out);
-    }
-    if (tangent) out.K = 0;
-    e->K[i] = out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
+    int i = r + k, tangent = elliptic && k > 0;
+    /* contacts have one solref and solimp, those of their first row */
+    size_t row = cone ? 0 : s->step * (size_t)k;
+    int others = 0;
+    if (k == 0 || row || (tangent && own && k == 1))
+      others = clean_up(c, tangent && own ? ref : s->solref + 2 * row, s->solimp + 5 * row, s->timestep, s->refsafe, &out.flags);
+    if (k == 0 || others) evaluate(c, at, spring, &out);
+    e->K[i] = tangent ? 0 : out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
     e->R[i] = law_regularisation(out.d, e->diagA[i]);
   }
-  if (sc_type_has_cone(e->type[r])) adjust_cone(e, r, n, contact, p->impratio);
+  if (cone) adjust_cone(e, r, n, contact, s->impratio);
   e->flags = out.flags;
 }
 
-/* D, diagA and aref from R and the parameters; whether all is finite */
-static int finish_rows(sc_env *e, const sc_problem *p) {
+int sc_rows_finish(sc_env *e, const double *curvature, const double *adhesion) {
   size_t m = (size_t)e->nefc;
   for (size_t i = 0; i < m; i++) {
     e->D[i] = 1 / e->R[i];
     e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
     e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], 0);
   }
-  for (size_t i = 0; p->efc_curvature && i < m; i++) e->aref[i] -= p->efc_curvature[i];
-  for (size_t i = 0; p->efc_adhesion && i < m; i++) e->aref[i] += e->R[i] * p->efc_adhesion[i];
+  for (size_t i = 0; curvature && i < m; i++) e->aref[i] -= curvature[i];
+  for (size_t i = 0; adhesion && i < m; i++) e->aref[i] += e->R[i] * adhesion[i];
   return sc_all_finite(e->R, m) && sc_all_finite(e->D, m) && sc_all_finite(e->aref, m);
 }
 
 int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, double *scratch) {
   size_t m = (size_t)e->nefc;
-  parameters c = {.known = 0};
+  sc_parameters c = {.known = 0};
+  sc_row_source s = {.solreffriction = p->contact_solreffriction, .timestep = p->timestep, .impratio = p->impratio, .refsafe = p->refsafe, .step = 1};
   if (m && !p->efc_diagA) exact_diagonal(e, scratch);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
     n = block_rows(e, r, contact);
-    evaluate_block(e, p, &c, r, n, contact);
+    s.solref = p->efc_solref + 2 * (size_t)r, s.solimp = p->efc_solimp + 5 * (size_t)r;
+    sc_rows_block(e, &s, &c, r, n, contact);
     contact += sc_type_has_cone(e->type[r]);
   }
-  if (finish_rows(e, p)) return SC_OK;
+  if (sc_rows_finish(e, p->efc_curvature, p->efc_adhesion)) return SC_OK;
   for (size_t i = 0; i < m; i++)
     if (!isfinite(e->R[i]) || !isfinite(e->D[i]) || !isfinite(e->aref[i]))
       return sc_error_set(SC_ERROR_VALUE, "sc_batch_set: environment %d: row %zu: R is %g, D %g and aref %g: its parameters overflow", index, i, e->R[i],

@@ -52,6 +52,11 @@ SC_API int sc_assembly_begin(sc_assembly *assembly, const sc_assembly_options *o
  * Borrowed until the next call that adds rows or begins. SC_ERROR_ARGUMENT: two equalities of one id. */
 SC_API int sc_assembly_problem(sc_assembly *assembly, sc_problem *problem);
 
+/* Set environment `env` of the batch to these rows: as sc_batch_set with the problem above, the same bits and the same
+ * errors, but without the way through its arrays and without checking again what the assembly has checked. Of `rest`
+ * M and its pattern, qfrc_smooth, qacc_smooth and qacc_warmstart are read; nv must be the assembly's. */
+SC_API int sc_assembly_set(sc_assembly *assembly, const sc_problem *rest, sc_batch *batch, int env);
+
 /* ------------------------------------------------------------------ Jacobians */
 
 /* One row: the derivative of a scalar by the dofs. */
