@@ -14,11 +14,12 @@
 #include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
+#include "narrow.inl"
 #endif
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, narrow, peak, PEAK_CHAINS};
 #endif

@@ -11,15 +11,6 @@
  * One list carves the memory; all arrays lie in one block, doubles first. The pattern of M is mostly that of many: then it is
  * the batch's. */
 #define SC_ENV_FIELDS(F)                                                                                                    \
-  F(M, double, s.a)             /* lower triangle, row by row */                                                            \
-  F(qfrc_smooth, double, s.n)                                                                                               \
-  F(qacc_smooth, double, s.n)                                                                                               \
-  F(qacc_warmstart, double, s.n)                                                                                            \
-  F(J, double, s.j)                                                                                                         \
-  F(D, double, s.m)                                                                                                         \
-  F(R, double, s.m)                                                                                                         \
-  F(aref, double, s.m)                                                                                                      \
-  F(frictionloss, double, s.m)                                                                                              \
   F(K, double, s.p)             /* s.p = nefc where softcon evaluated the rows, else 0 */                                   \
   F(B, double, s.p)                                                                                                         \
   F(d, double, s.p)                                                                                                         \
@@ -28,16 +19,25 @@
   F(pos, double, s.p)                                                                                                       \
   F(margin, double, s.p)                                                                                                    \
   F(vel, double, s.p)                                                                                                       \
+  F(R, double, s.m)                                                                                                         \
+  F(M, double, s.a)             /* lower triangle, row by row. From here on all is read by the packing */                   \
+  F(qfrc_smooth, double, s.n)                                                                                               \
+  F(qacc_smooth, double, s.n)                                                                                               \
+  F(qacc_warmstart, double, s.n)                                                                                            \
+  F(J, double, s.j)                                                                                                         \
+  F(D, double, s.m)                                                                                                         \
+  F(aref, double, s.m)                                                                                                      \
+  F(frictionloss, double, s.m)                                                                                              \
   F(friction, double, 5 * s.c)                                                                                              \
   F(mu, double, s.c)                                                                                                        \
-  F(M_rownnz, int, s.pn)        /* s.pn, s.pa = nv, entries where the environment has a pattern of its own, else 0 */        \
+  F(id, int, s.m)               /* -1 where none was given */                                                               \
+  F(M_rownnz, int, s.pn)        /* s.pn, s.pa = nv, entries where the environment has a pattern of its own, else 0 */       \
   F(M_rowadr, int, s.pn)                                                                                                    \
   F(M_colind, int, s.pa)                                                                                                    \
   F(J_rownnz, int, s.m)                                                                                                     \
   F(J_rowadr, int, s.m)                                                                                                     \
   F(J_colind, int, s.j)                                                                                                     \
   F(type, int, s.m)                                                                                                         \
-  F(id, int, s.m)               /* -1 where none was given */                                                               \
   F(dim, int, s.c)                                                                                                          \
   F(alike, uint8_t, s.m)        /* 1: the row has the columns of the row before */
 

@@ -1,8 +1,6 @@
 /* Which environments share a pack, and where their rows go. */
 #include "pack.h"
 
-#include <string.h>
-
 /* ------------------------------------------------------------------ one environment */
 
 static int dim_index(int dim) { return dim == 3 ? 0 : dim == 4 ? 1 : 2; }
@@ -57,43 +55,44 @@ void sc_map_rows(const sc_env *e, const sc_pack *p, int32_t *map) {
 
 /* ------------------------------------------------------------------ all */
 
-/* environments with equal or near keys do the same work: by size, then by the dofs that rows touch, then by the shape */
-typedef struct { uint64_t size, kinds, touched, shape; int32_t env; } key;
+/* Environments with equal keys do the same work. From the top: blocks of dofs and rows (both up to a limit), and hashes of how
+ * many rows are of each kind, of the dofs they touch, and of their shape. */
+typedef struct { uint64_t key; int32_t env; } order_key;
 
-static key make_key(const sc_env *e, int env) {
+static uint64_t most(uint64_t x, int bits) { return x < (uint64_t)1 << bits ? x : ((uint64_t)1 << bits) - 1; }
+static uint64_t hash(uint64_t x, int bits) { return (x ^ x >> 32) * 0x9E3779B97F4A7C15u >> (64 - bits); }
+static uint64_t blocks_of(const sc_env *e) { return (uint64_t)((unsigned)e->nv + 3) / 4; }
+
+static order_key make_key(const sc_env *e, int env) {
   const sc_counts *c = &e->counts;
   uint64_t kinds = ((uint64_t)(uint32_t)c->ne << 42) + ((uint64_t)(uint32_t)c->nf << 21) + (uint64_t)(uint32_t)c->nu;
   for (int k = 0; k < SC_NDIM; k++) kinds = kinds * 31 + (uint64_t)(uint32_t)c->ncone[k];
-  return (key){(uint64_t)(uint32_t)((e->nv + 3) / 4) << 32 | (uint32_t)e->nefc, kinds, e->touched, e->shape, env};
+  uint64_t size = most(blocks_of(e), 11) << 11 | most((uint64_t)(uint32_t)e->nefc, 11);
+  return (order_key){(size << 11 | hash(kinds, 11)) << 22 | hash(e->touched, 11) << 11 | hash(e->shape, 11), env};
 }
 
-static int goes_before(const key *x, const key *y) {
-  if (x->size != y->size) return x->size < y->size;
-  if (x->kinds != y->kinds) return x->kinds < y->kinds;
-  if (x->touched != y->touched) return x->touched < y->touched;
-  if (x->shape != y->shape) return x->shape < y->shape;
-  return x->env < y->env;
-}
-
-/* merge sort of n keys, bottom up, with as much memory behind them; where the sorted keys are */
-static key *sort(key *keys, size_t n) {
-  key *from = keys, *to = keys + n;
-  for (size_t width = 1; width < n; width *= 2) {
-    for (size_t begin = 0; begin < n; begin += 2 * width) {
-      size_t middle = begin + width < n ? begin + width : n, end = begin + 2 * width < n ? begin + 2 * width : n;
-      size_t i = begin, j = middle, k = begin;
-      if (middle == end || goes_before(&from[middle - 1], &from[middle])) i = middle, j = end, k = end; /* in order already */
-      if (k == end) memcpy(to + begin, from + begin, (end - begin) * sizeof *to);
-      while (k < end) to[k++] = i < middle && (j == end || goes_before(&from[i], &from[j])) ? from[i++] : from[j++];
+/* stable, digit by digit from below, with as much memory behind the n keys; where the sorted ones are */
+static order_key *sort(order_key *keys, size_t n) {
+  enum { BITS = 11, DIGITS = 5 };
+  order_key *from = keys, *to = keys + n;
+  for (int digit = 0; digit < DIGITS; digit++) {
+    uint32_t begin[1 << BITS] = {0}, at = 0;
+    int shift = digit * BITS, mask = (1 << BITS) - 1;
+    for (size_t i = 0; i < n; i++) begin[from[i].key >> shift & (unsigned)mask]++;
+    if (n && begin[from[0].key >> shift & (unsigned)mask] == n) continue; /* all alike */
+    for (int k = 0; k <= mask; k++) {
+      uint32_t count = begin[k];
+      begin[k] = at, at += count;
     }
-    key *swap = from;
+    for (size_t i = 0; i < n; i++) to[begin[from[i].key >> shift & (unsigned)mask]++] = from[i];
+    order_key *swap = from;
     from = to, to = swap;
   }
   return from;
 }
 
 int sc_order(const sc_batch *batch, int lanes, sc_buffer *buffer, int32_t *order, int32_t *starts) {
-  key *keys = sc_buffer_get(buffer, 2 * ((size_t)batch->nenv + 1) * sizeof *keys);
+  order_key *keys = sc_buffer_get(buffer, 2 * ((size_t)batch->nenv + 1) * sizeof *keys);
   if (!keys) return -1;
   int n = 0, packs = 0;
   for (int i = 0; i < batch->nenv; i++)
@@ -101,7 +100,8 @@ int sc_order(const sc_batch *batch, int lanes, sc_buffer *buffer, int32_t *order
   keys = sort(keys, (size_t)n);
   for (int i = 0; i < n; i++) {
     order[i] = keys[i].env;
-    if (i == 0 || i - starts[packs - 1] == lanes || keys[i].size >> 32 != keys[i - 1].size >> 32) starts[packs++] = i;
+    int begins = i == 0 || i - starts[packs - 1] == lanes || blocks_of(&batch->env[order[i]]) != blocks_of(&batch->env[order[i - 1]]);
+    if (begins) starts[packs++] = i;
   }
   starts[packs] = n;
   return packs;

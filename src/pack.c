@@ -240,22 +240,16 @@ int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
   return 1;
 }
 
-void sc_pack_narrow(sc_slot *slot) {
-  size_t n = sc_pack_elements(&slot->pack) + (slot->factor_f32 ? 16 * (size_t)slot->pack.m.ntile : 0), lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
-  float *out = slot->pack.num[SC_F32].M;
+void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels) {
+  size_t n = sc_pack_elements(&slot->pack) + (slot->factor_f32 ? 16 * (size_t)slot->pack.m.ntile : 0);
+  const void *in[SC_MAX_PARTS];
+  double largest[SC_MAX_LANES];
+  for (int k = 0; k < slot->parts; k++) in[k] = slot->part[k].M;
+  kernels->narrow(in, slot->parts, n, slot->pack.num[SC_F32].M, largest);
   slot->beyond_float = 0;
-  for (size_t k = 0; k < parts; k++) {
-    const double *in = slot->part[k].M;
-    unsigned beyond[SC_MAX_LANES] = {0};
-    for (size_t i = 0; i < n; i++)
-      for (size_t l = 0; l < lanes; l++) {
-        out[(i * parts + k) * lanes + l] = (float)in[i * lanes + l];
-        beyond[l] |= fabs(in[i * lanes + l]) > (double)FLT_MAX;
-      }
-    for (size_t l = 0; l < lanes; l++) {
-      if (!beyond[l]) continue;
-      slot->beyond_float |= 1u << (k * lanes + l);
-      ((float *)slot->pack.num[SC_F32].alive)[k * lanes + l] = 0;
-    }
+  for (int l = 0; l < slot->parts * slot->lanes; l++) {
+    if (!(largest[l] > (double)FLT_MAX)) continue;
+    slot->beyond_float |= 1u << l;
+    ((float *)slot->pack.num[SC_F32].alive)[l] = 0;
   }
 }

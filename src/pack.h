@@ -43,7 +43,6 @@ void sc_structures_free(sc_structures *all);
 
 /* What one worker needs to make packs; all zero to begin with. */
 typedef struct sc_packer {
-  sc_buffer map;            /* rows of the pack of an environment's rows, lane by lane */
   sc_buffer envrow;         /* lane by lane: the environment's row of each row of the pack, or -1 */
   sc_buffer offset;         /* lane by lane, see pack.c */
   sc_buffer key;            /* of the structure: mcols, then the lanes' row sets */
@@ -71,15 +70,21 @@ void sc_map_rows(const sc_env *env, const sc_pack *pack, int32_t *map);
  * packs, or -1 without memory. Both arrays have room for nenv + 1. order.c */
 int sc_order(const sc_batch *batch, int lanes, sc_buffer *keys, int32_t *order, int32_t *starts);
 
+/* Where it is noted which row of its pack each row became: row i of environment e at offset[e] + i. */
+typedef struct sc_row_places {
+  int32_t *row;
+  const size_t *offset;
+} sc_row_places;
+
 /* Patterns of the pack whose environments are slot->env, and then the slot's memory and pointers. f32: also the numbers
  * in float, parts * lanes side by side. 0: no memory. symbolic.c */
-int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer);
+int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer, const sc_row_places *places);
 
 /* The numbers, in double. 0: no memory. pack.c */
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 
 /* And from these in float; a lane with a number that is too large for it is not alive there. pack.c */
-void sc_pack_narrow(sc_slot *slot);
+void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels);
 
 /* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L, the factor of M, comes last. */
 #define SC_NUMBER_FIELDS(F, p, cones)                                                                                       \

@@ -9,10 +9,12 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
   slot->parts = s->parts, slot->lanes = s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
-  for (int l = 0; l < n; l++) sc_fetch(s->batch->env[slot->env[l]].block, s->batch->env[slot->env[l]].capacity, 0);
-  if (!sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer) || !sc_pack_numbers(slot, s->batch, &w->packer)) return 0;
-  for (int l = 0; l < n; l++) sc_map_rows(&s->batch->env[slot->env[l]], &slot->pack, s->r.rowmap + s->r.efc_offset[slot->env[l]]);
-  return 1;
+  for (int l = 0; l < n; l++) {
+    const sc_env *e = &s->batch->env[slot->env[l]];
+    if (e->block) sc_fetch(e->M, (size_t)((const char *)(e->alike + e->nefc) - (const char *)e->M), 0);
+  }
+  const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
+  return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
@@ -20,7 +22,7 @@ void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
     sc_pack part = sc_slot_part(slot, k);
     s->judge->prepare(&part, &w->judge);
   }
-  if (s->options.precision == SC_F32) sc_pack_narrow(slot);
+  if (s->options.precision == SC_F32) sc_pack_narrow(slot, s->judge);
 }
 
 static void fill(void *arg, int i, int who) {

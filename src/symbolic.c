@@ -20,7 +20,7 @@ void *sc_buffer_get(sc_buffer *b, size_t bytes) {
 }
 
 void sc_packer_free(sc_packer *p) {
-  sc_buffer *all[] = {&p->map, &p->envrow, &p->offset, &p->key, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found,
+  sc_buffer *all[] = {&p->envrow, &p->offset, &p->key, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found,
                       &p->pattern, &p->place, &p->mints};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->data);
   free(p->mlists);
@@ -69,9 +69,8 @@ typedef struct {
   size_t key_words;
   word *rowsets;            /* nefc sets: union over lanes */
   word *mcols, *hcols;      /* nb sets each */
-  int32_t *map;             /* most rows, of the environment at hand */
+  const sc_row_places *places;
   int32_t *envrow;          /* lanes x nefc */
-  int most;                 /* most rows of an environment */
   int uniform;              /* M of all has one pattern */
 } builder;
 
@@ -90,7 +89,6 @@ static void count_kinds(builder *b) {
     MOST(p->nf, e->counts.nf);
     MOST(p->nu, e->counts.nu);
     for (int k = 0; k < SC_NDIM; k++) MOST(p->ncone[k], e->counts.ncone[k]);
-    MOST(b->most, e->nefc);
     MOST(b->nb, (e->nv + 3) / 4);
 #undef MOST
   }
@@ -104,14 +102,13 @@ static void count_kinds(builder *b) {
 
 static int get_memory(builder *b, sc_packer *k) {
   size_t words = (size_t)b->words, set = words * sizeof(word), rows = (size_t)b->nefc, lanes = (size_t)b->lanes, nb = (size_t)b->nb;
-  b->map = sc_buffer_get(&k->map, (size_t)b->most * sizeof *b->map + 8);
   b->envrow = sc_buffer_get(&k->envrow, lanes * rows * sizeof *b->envrow + 8);
   b->key = sc_buffer_get(&k->key, HEAD_WORDS * sizeof(word) + (nb + lanes * rows) * set);
   b->rowsets = sc_buffer_get(&k->rowsets, rows * set + 8);
   if (!k->same) b->mcols = sc_buffer_get(&k->mcols, (nb + 1) * set);
   b->mcols = k->mcols.data;
   b->hcols = sc_buffer_get(&k->hcols, (nb + 1) * set);
-  if (!b->map || !b->envrow || !b->key || !b->rowsets || !b->mcols || !b->hcols) return 0;
+  if (!b->envrow || !b->key || !b->rowsets || !b->mcols || !b->hcols) return 0;
   b->lanesets = b->key + HEAD_WORDS + nb * words;
   if (!k->same) memset(b->mcols, 0, (nb + 1) * set);
   return 1;
@@ -147,16 +144,16 @@ static int compare_patterns(builder *b, sc_packer *k) {
 /* blocks of the rows of one environment; rows of an elliptic contact all get their union, for its curvature couples them */
 static void lane_rows(builder *b, int l, const sc_env *e, word *sets) {
   size_t words = (size_t)b->words;
-  int32_t *envrow = b->envrow + (size_t)l * (size_t)b->nefc;
+  int32_t *envrow = b->envrow + (size_t)l * (size_t)b->nefc, *map = b->places->row + b->places->offset[b->slot->env[l]];
   memset(sets, 0, (size_t)b->nefc * words * sizeof *sets);
   memset(envrow, -1, (size_t)b->nefc * sizeof *envrow);
-  sc_map_rows(e, &b->slot->pack, b->map);
+  sc_map_rows(e, &b->slot->pack, map);
   for (int r = 0; r < e->nefc; r++) {
-    word *set = sets + (size_t)b->map[r] * words;
+    word *set = sets + (size_t)map[r] * words;
     const int *col = e->J_colind + e->J_rowadr[r];
-    envrow[b->map[r]] = r;
+    envrow[map[r]] = r;
     if (e->alike[r])
-      memcpy(set, sets + (size_t)b->map[r - 1] * words, words * sizeof *set);
+      memcpy(set, sets + (size_t)map[r - 1] * words, words * sizeof *set);
     else
       for (int k = 0; k < e->J_rownnz[r]; k++) add(set, (e->nv - 1 - col[k]) / 4);
   }
@@ -546,8 +543,8 @@ static int place(sc_slot *slot, const sc_structure *s, int f32) {
   return 1;
 }
 
-int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer) {
-  builder b = {.slot = slot, .batch = batch, .lanes = slot->parts * slot->lanes};
+int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer, const sc_row_places *places) {
+  builder b = {.slot = slot, .batch = batch, .places = places, .lanes = slot->parts * slot->lanes};
   count_kinds(&b);
   if (!compare_patterns(&b, packer) || !get_memory(&b, packer) || !list_inertia(&b, packer)) {
     packer->kept_entries = 0;
