@@ -57,6 +57,7 @@ static int start_results(sc_solver *s, const sc_batch *batch, int all) {
     s->r.nv_offset[i + 1] = s->r.nv_offset[i] + (size_t)e->nv;
     s->r.efc_offset[i + 1] = s->r.efc_offset[i] + (size_t)e->nefc;
     s->r.flags[i] = e->flags;
+    s->r.rows_needed[i] = e->rows_needed, s->r.contacts_needed[i] = e->contacts_needed;
     s->r.iterations[i] = 0;
     if (all || e->bad) sc_results_no_answer(&s->r, i, SC_BAD_INPUT);
   }

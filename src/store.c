@@ -398,6 +398,8 @@ int sc_store_result_write(const char *path, const sc_store_run *run, int nv, con
   put_doubles(&w, "gap_floor", n, ONE, r->gap_floor);
   put_doubles(&w, "qacc_bound", n, ONE, r->qacc_bound);
   put_doubles(&w, "objective", n, ONE, r->objective);
+  put_closed(&w, "rows_needed", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->rows_needed);
+  put_closed(&w, "contacts_needed", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->contacts_needed);
   put_closed(&w, "efc_offset", H5T_STD_U64LE, SIZE_TYPE, n + 1, r->efc_offset);
   put_doubles(&w, "efc_force", rows, ONE, r->efc_force);
   put_closed(&w, "efc_state", H5T_STD_U8LE, H5T_NATIVE_UINT8, rows, r->efc_state);

@@ -129,6 +129,8 @@ static const bad_case usage_cases[] = {
     {"--iterations above its most", "solve ball.xml --iterations 2147483648", 2, "--iterations", {0}},
     {"--ls-iterations below its least", "solve ball.xml --ls-iterations 0", 2, "--ls-iterations: \"0\" is not an integer in 1 ..", {0}},
     {"--noslip below its least", "solve ball.xml --noslip -1", 2, "--noslip", {0}},
+    {"--max-rows below its least", "solve ball.xml --max-rows 0", 2, "--max-rows: \"0\" is not an integer in 1 ..", {0}},
+    {"--max-contacts below its least", "solve ball.xml --max-contacts -1", 2, "--max-contacts", {0}},
     {"--threads below its least", "solve ball.xml --threads 0", 2, "--threads: \"0\" is not an integer in 1 .. 4096", {0}},
     {"--threads above its most", "solve ball.xml --threads 4097", 2, "--threads", {0}},
     {"--method unknown", "solve ball.xml --method gauss", 2, "--method: \"gauss\" is not one of", {0}},

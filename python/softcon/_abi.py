@@ -52,7 +52,13 @@ class ContextOptions(Structure):
 class Rows(Structure):
     """sc_rows"""
 
-    _fields_ = _fields(c_void_p, "K B d dp R diagA") + _fields(c_uint, "flags") + _fields(c_int, "bad")
+    _fields_ = (
+        _fields(c_void_p, "K B d dp R diagA")
+        + _fields(c_uint, "flags")
+        + _fields(c_int, "bad")
+        + _fields(c_char_p, "why")
+        + _fields(c_int, "rows_needed contacts_needed")
+    )
 
 
 class SolverOptions(Structure):
@@ -73,7 +79,7 @@ class Result(Structure):
     _fields_ = (
         _fields(c_int, "nenv")
         + _fields(c_void_p, "nv_offset efc_offset qacc qfrc_constraint efc_force efc_state status flags iterations")
-        + _fields(c_void_p, "gap gap_floor qacc_bound objective")
+        + _fields(c_void_p, "gap gap_floor qacc_bound objective rows_needed contacts_needed")
     )
 
 
@@ -134,6 +140,8 @@ SOFTCON = {
     "sc_backend_name": (c_char_p, [c_int]),
     "sc_batch_create": (c_int, [c_void_p, c_int, _OUT]),
     "sc_batch_destroy": (None, [c_void_p]),
+    "sc_batch_capacity": (c_int, [c_void_p, c_int, c_int]),
+    "sc_batch_set_bad": (c_int, [c_void_p, c_int, c_int, c_char_p]),
     "sc_batch_set": (c_int, [c_void_p, c_int, c_void_p]),
     "sc_batch_get": (c_int, [c_void_p, c_int, POINTER(Problem), POINTER(Rows)]),
     "sc_solver_options_init": (None, [POINTER(SolverOptions)]),

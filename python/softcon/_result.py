@@ -77,6 +77,7 @@ class Result:
     gap_floor        (N,) what rounding alone can leave of it
     qacc_bound       (N,) bound on the relative error of qacc in the metric of M
     objective        (N,) cost at the answer
+    rows_needed, contacts_needed (N,) how many each has without a capacity (max_rows, max_contacts)
     phases           seconds spent, added up over threads: pack, solve, certificate, unpack
     errors           {environment: text} for numbers that are not valid, where the library named them
     """
@@ -101,6 +102,8 @@ class Result:
         self.iterations = _copy(r.iterations, np.int32, n)
         for name in ("gap", "gap_floor", "qacc_bound", "objective"):
             setattr(self, name, _copy(getattr(r, name), np.float64, n))
+        for name in ("rows_needed", "contacts_needed"):
+            setattr(self, name, _copy(getattr(r, name), np.int32, n))
         self.phases = {name: getattr(phases, name) for name, _ in _abi.Phases._fields_}
         self.errors = dict(errors)
 

@@ -176,6 +176,23 @@ class Results(unittest.TestCase):
         self.assertEqual(r.flag_words(1), ["clamped"])
         self.assertEqual(softcon.solve(**support.ball(2)).flag_words(1), [])
 
+    def test_capacity(self):
+        balls = support.ball(5)
+        balls["pos"][:, 0] = -1e-3
+        two = dict(  # the same ball twice, the second contact deeper
+            balls, J=np.tile(balls["J"], (2, 1)), type=["contact_elliptic"] * 6, contact_dim=[3, 3],
+            contact_friction=np.tile(balls["contact_friction"], (2, 1)), pos=np.tile(balls["pos"], (1, 2)),
+        )  # fmt: skip
+        two["pos"][:, 3] *= 2
+        balls["pos"][:, 0] *= 2
+        for kept in (dict(max_rows=5), dict(max_contacts=1)):
+            result, alone = softcon.solve(**two, **kept), softcon.solve(**balls)
+            np.testing.assert_array_equal(result.qacc, alone.qacc)
+            self.assertTrue((result.flags == softcon.Flag.ROWS_DROPPED).all())
+            self.assertEqual((result.rows_needed[0], result.contacts_needed[0]), (6, 2))
+            self.assertEqual(list(result.efc_force.sizes), [3] * 5)
+        self.assertEqual(softcon.solve(**two, max_rows=6).flags.max(), 0)
+
     def test_outlives_solver(self):
         with softcon.Context() as context, softcon.Batch(context, 3) as batch, softcon.Solver(context) as solver:
             batch.fill(**support.ball(3))
@@ -242,6 +259,7 @@ class Mistakes(unittest.TestCase):
             (dict(type=9), "efc_type"),
             (dict(tolerance=-1), "tolerance"),
             (dict(backend="abacus"), "abacus"),
+            (dict(max_rows=-1), "max_rows"),
         ):
             with self.subTest(words), self.assertRaisesRegex(softcon.Error, words) as caught:
                 softcon.solve(**{**support.ball(4), **change})

@@ -52,8 +52,8 @@ static const option table[] = {
   {"save-rows",     NULL,                     FLAG,    AT(save_rows), 0, 0, FOR_SOLVE, "with --out: also write the rows' parameters and Jacobian (efc_KBIP, efc_J, ...)"},
   {"save-contacts", NULL,                     FLAG,    AT(save_contacts), 0, 0, FOR_SOLVE, "with --out: also write every contact's geoms, position, frame and force"},
   {"set-aside",     "FILE.h5",                LATER,   0, 0, 0, BOTH, "write environments that were not solved (not in this version)"},
-  {"max-rows",      "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
-  {"max-contacts",  "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
+  {"max-rows",      "K",                      INTEGER, AT(max_rows), 1, INT_MAX, BOTH, "rows per environment, at most: whole contacts beyond are dropped, and it is flagged"},
+  {"max-contacts",  "K",                      INTEGER, AT(max_contacts), 1, INT_MAX, BOTH, "contacts per environment, at most; the same"},
   {"states",        "FILE.h5",                TEXT,    AT(states), 0, 0, FOR_INSPECT, "take the state from this file: dataset /states, row --env"},
   {"env",           "I",                      INTEGER, AT(env), 0, INT_MAX, FOR_INSPECT, "which state of --states (default 0)"},
   {"key",           "NAME|N",                 TEXT,    AT(key), 0, 0, FOR_INSPECT, "the state of a keyframe (default: qpos0)"},
@@ -152,7 +152,7 @@ static int parse_value(const char *command, const option *o, const char *text, c
 static void set_defaults(cli_options *o) {
   *o = (cli_options){.impratio = (double)NAN, .tolerance = (double)NAN, .angle = (double)NAN, .env = -1};
   o->envs = o->warmup = o->method = o->precision = o->cone = o->jacobian = o->device = o->rows = -1;
-  o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = -1;
+  o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = o->max_rows = o->max_contacts = -1;
 }
 
 static int check_together(const char *command, const cli_options *o) {

@@ -27,6 +27,7 @@ typedef struct cli_options {
   double impratio, tolerance;
   int iterations, ls_iterations, noslip, threads;
   int compare;     /* 0: MuJoCo */
+  int max_rows, max_contacts;
   const char *out; /* file, or folder of bench */
   int save_rows, save_contacts;
   const char *plot; /* folder */

@@ -13,6 +13,7 @@ typedef struct summary {
   int envs, nv;
   double nefc_mean;
   size_t nefc_max;
+  int rows_needed, contacts_needed; /* by the environment that needs most */
   int status[SC_NSTATUS], flags[SC_NFLAG];
   double iterations_mean;
   int iterations_max;

@@ -29,6 +29,8 @@ static void count(const sc_result *r, summary *s) {
     if (r->status[i] < SC_NSTATUS) s->status[r->status[i]]++;
     for (int bit = 0; bit < SC_NFLAG; bit++) s->flags[bit] += (int)((r->flags[i] >> bit) & 1);
     iterations += r->iterations[i];
+    if (r->rows_needed[i] > s->rows_needed) s->rows_needed = r->rows_needed[i];
+    if (r->contacts_needed[i] > s->contacts_needed) s->contacts_needed = r->contacts_needed[i];
     if (r->iterations[i] > s->iterations_max) s->iterations_max = r->iterations[i];
   }
   s->nefc_mean = (double)r->efc_offset[r->nenv] / r->nenv;
