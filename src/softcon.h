@@ -351,6 +351,31 @@ typedef struct sc_result {
 } sc_result;
 SC_API int sc_solver_result(const sc_solver *solver, sc_result *result);
 
+/* Inverse dynamics: what forces belong to given accelerations, in closed form f = f(J qacc - aref), without iteration.
+ *
+ * Arrays are the caller's, laid out as in sc_result (nv_offset, efc_offset); outputs may be NULL. An environment whose data
+ * are bad, or whose qacc is not finite, gets NaN (efc_state 0); M need not be positive definite.
+ *
+ * qfrc_inverse is what must be applied beyond qfrc_smooth for qacc to come about, and so 0 at the solution of the forward
+ * problem. MuJoCo's qfrc_inverse counts everything that must be applied: it is this plus qfrc_applied + qfrc_actuator +
+ * J'xfrc_applied, the part of qfrc_smooth that is. MuJoCo's fwdinv diagnostic comes to the same in both. */
+typedef struct sc_inverse {
+  size_t size;                /* sizeof(sc_inverse); set by sc_inverse_init */
+  const double *qacc;         /* in, over dofs; NULL: the answers of the last sc_solver_run */
+  double *efc_force;          /* rows: f */
+  uint8_t *efc_state;         /* rows: sc_state */
+  double *qfrc_constraint;    /* dofs: J'f */
+  double *qfrc_inverse;       /* dofs: M qacc - qfrc_smooth - J'f */
+  double *fwdinv;             /* nenv x 2: |J'f of the last run - J'f| and |qfrc_inverse|. Newton's and CG's first is
+                                 rounding, since their forces are f(J qacc - aref); the second is the gradient, unscaled */
+} sc_inverse;
+SC_API void sc_inverse_init(sc_inverse *inverse);
+
+/* For the environments of the last sc_solver_pack (sc_solve keeps no packs), on the context's threads, in double whatever the
+ * solver's precision. Changes no result; allocates nothing. Errors: argument (nothing is packed, or qacc and fwdinv need an
+ * sc_solver_run that was not made). */
+SC_API int sc_solver_inverse(sc_solver *solver, const sc_inverse *inverse);
+
 /* Seconds spent, added up over threads, by the last sc_solver_pack and sc_solver_run. */
 typedef struct sc_phases {
   double pack, solve, certificate, unpack;

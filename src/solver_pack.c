@@ -65,7 +65,7 @@ static int start_results(sc_solver *s, const sc_batch *batch, int all) {
 }
 
 int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
-  s->packed = s->solved = 0;
+  s->packed = s->solved = s->ran = 0;
   s->npack = 0;
   for (int i = 0; i < sc_context_threads(s->context); i++) s->workers[i].phases = (sc_phases){0};
   double t = sc_now();

@@ -406,6 +406,7 @@ int sc_store_result_write(const char *path, const sc_store_run *run, int nv, con
   put_kinds(&w, r, batch);
   if (run->save_rows) put_all_rows(&w, nv, r, batch);
   if (run->contacts) put_contacts(&w, run->contacts);
+  if (run->fwdinv) put_doubles(&w, "fwdinv", n, 2, run->fwdinv);
   return finish(&w);
 }
 

@@ -229,6 +229,25 @@ Test(cli_rows, capacity) {
   cr_expect(strstr(r.out, "alone have 3 rows, more than max_rows 2; it needs 3 rows and 0 contacts"), "%s", r.out);
 }
 
+Test(cli_rows, fwdinv) {
+  command_result r;
+  model("arm.xml", arm);
+  run_ok("solve arm.xml --envs 30 --warmup 300 --out r.h5 --fwdinv --json --tolerance 1e-12", &r);
+  cJSON *o = cJSON_Parse(r.out), *both = cJSON_GetObjectItem(o, "fwdinv");
+  const cJSON *parts[] = {cJSON_GetObjectItem(cJSON_GetObjectItem(both, "constraint"), "max"), cJSON_GetObjectItem(cJSON_GetObjectItem(both, "applied"), "max")};
+  data d = read_set("r.h5", "fwdinv");
+  cr_assert(d.rank == 2 && d.rows == 30 && d.cols == 2 && cJSON_IsNumber(parts[0]) && cJSON_IsNumber(parts[1]), "%s", r.out);
+  for (size_t k = 0; k < 2; k++) {
+    double most = 0;
+    for (size_t i = 0; i < 30; i++) most = fmax(most, d.x[2 * i + k]);
+    cr_expect(most == parts[k]->valuedouble && most < 1e-5 && (k == 0 || most > 0), "fwdinv[%zu]: %g, %g", k, most, parts[k]->valuedouble);
+  }
+  free(d.x);
+  cJSON_Delete(o);
+  run_ok("solve arm.xml --envs 3 --out r.h5 --quiet", &r);
+  cr_expect(!has_set("r.h5", "fwdinv") && !strstr(r.out, "fwdinv"));
+}
+
 Test(cli_rows, wrong_usage) {
   static const struct {
     const char *line, *says;

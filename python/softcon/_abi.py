@@ -83,6 +83,12 @@ class Result(Structure):
     )
 
 
+class Inverse(Structure):
+    """sc_inverse"""
+
+    _fields_ = _fields(c_size_t, "size") + _fields(c_void_p, "qacc efc_force efc_state qfrc_constraint qfrc_inverse fwdinv")
+
+
 class Phases(Structure):
     """sc_phases"""
 
@@ -117,7 +123,7 @@ Progress = CFUNCTYPE(c_int, c_void_p, c_int, c_int)  # sc_progress
 STRUCTS = {
     struct.__doc__: struct
     for struct in (
-        RowInput, RowOutput, Problem, ContextOptions, Rows, SolverOptions, Result, Phases,
+        RowInput, RowOutput, Problem, ContextOptions, Rows, SolverOptions, Result, Inverse, Phases,
         ModelOptions, ModelInfo, ModelTimes,
     )
 }  # fmt: skip
@@ -150,6 +156,8 @@ SOFTCON = {
     "sc_solver_pack": (c_int, [c_void_p, c_void_p]),
     "sc_solver_run": (c_int, [c_void_p]),
     "sc_solver_result": (c_int, [c_void_p, POINTER(Result)]),
+    "sc_inverse_init": (None, [POINTER(Inverse)]),
+    "sc_solver_inverse": (c_int, [c_void_p, POINTER(Inverse)]),
     "sc_solver_phases": (c_int, [c_void_p, POINTER(Phases)]),
 }
 
@@ -172,5 +180,6 @@ INIT = {
     "sc_problem_init": Problem,
     "sc_context_options_init": ContextOptions,
     "sc_solver_options_init": SolverOptions,
+    "sc_inverse_init": Inverse,
     "sc_model_options_init": ModelOptions,
 }

@@ -8,7 +8,7 @@ import numpy as np
 from . import _abi
 from ._fields import Table
 from ._library import check, create, error, initialised, lib
-from ._result import Result
+from ._result import Inverse, Result
 from ._words import METHODS, PRECISIONS, Code, Flag, number
 
 
@@ -235,16 +235,27 @@ class Solver(_Child):
         address = create(lib.sc_solver_create, context.address, ctypes.byref(options))
         super().__init__(context, lib.sc_solver_destroy, address)
         self._packed = {}
+        self._ran = False
 
     def pack(self, batch):
         """Copy a batch into the layout of the solve; the batch is not needed afterwards."""
         check(lib.sc_solver_pack(self.address, batch.address))
         self._packed = {**batch._sizes, "errors": dict(batch.errors)}
+        self._ran = False
 
     def run(self):
         """Solve what was packed last, and certify it; may be repeated. Returns a Result."""
         check(lib.sc_solver_run(self.address))
+        self._ran = True
         return Result(self.address, **self._packed)
+
+    def inverse(self, qacc=None):
+        """Inverse dynamics of what was packed last: the forces that belong to qacc; see softcon.inverse.
+
+        None: the answers of the last run, for its fwdinv diagnostic.
+        """
+        sizes = {name: self._packed.get(name) for name in ("nv", "nefc")}
+        return Inverse(self.address, qacc, self._ran, **sizes)
 
     def solve(self, batch):
         """pack(batch) and run()."""

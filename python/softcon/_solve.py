@@ -85,6 +85,26 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
         return solver.solve(batch)
 
 
+def inverse(qacc, M, J=None, *, threads=None, backend=None, context=None, **problem):
+    """Inverse dynamics of N environments: the constraint forces at given accelerations, in closed form, in double.
+
+    qacc (nv)   with a leading axis over environments, or the same for all, or a list with one array per environment
+    M, J and the other arguments of the problem: as in solve
+
+    Returns an Inverse: efc_force, efc_state, qfrc_constraint, qfrc_inverse. For models: Batch.fill_model, Solver.pack,
+    Solver.inverse.
+    """
+    table = Table("softcon.inverse", {"M": M, "J": J, **problem})
+    with (
+        _context(context, threads, backend) as ctx,
+        Solver(ctx) as solver,
+        Batch(ctx, table.nenv) as batch,
+    ):
+        batch.fill_table(table)
+        solver.pack(batch)
+        return solver.inverse(qacc)
+
+
 def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=None, method=None, precision=None,
                 iterations=None, ls_iterations=None, tolerance=None, ls_tolerance=None, warmstart=None, retry=None,
                 max_rows=None, max_contacts=None, threads=None, backend=None, context=None, progress=None):  # fmt: skip

@@ -2,6 +2,7 @@
 #include "report.h"
 #include "store.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* ------------------------------------------------------------------ output */
@@ -33,7 +34,7 @@ static int write_result(const job *j, sc_context *context, const timed_solver *t
   int code = SC_OK;
   if (j->options->save_contacts)
     code = sc_model_contacts(context, j->model, j->states, j->sig, j->nenv, j->batch, &t->result, &contacts);
-  run.contacts = contacts;
+  run.contacts = contacts, run.fwdinv = r->fwdinv;
   if (!code) code = sc_store_result_write(r->out, &run, j->info.nv, &t->result, j->batch);
   sc_contacts_destroy(contacts);
   return code ? cli_fail(code) : 0;
@@ -41,11 +42,26 @@ static int write_result(const job *j, sc_context *context, const timed_solver *t
 
 /* ------------------------------------------------------------------ the command */
 
+/* write, print and draw what came out; an exit status */
+static int deliver(const cli_options *o, sc_context *context, const job *j, timed_solver *t, report *r) {
+  char precision[32];
+  r->precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
+  r->threads = sc_context_threads(context);
+  int status = o->out ? write_result(j, context, t, r) : 0;
+  if (status) return status;
+  if (o->json)
+    report_json(r);
+  else
+    report_table(r);
+  if (o->plot && (status = plot_solve(j, t))) return status;
+  return all_solved(r->summary) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+}
+
 /* everything after the context; the caller closes job and solver */
 static int solve(const cli_options *o, sc_context *context, job *j, timed_solver *t, progress *p) {
-  char precision[32];
   summary s;
   comparison c = {.done = 0};
+  report r = {.job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context), .out = o->out};
   double compare_share = o->compare >= 0 ? 0.3 : 0, states_share = o->states ? 0 : 0.9 - compare_share;
   int status = job_open(j, o, o->models[0]);
   progress_stage(p, states_share, "states");
@@ -61,22 +77,13 @@ static int solve(const cli_options *o, sc_context *context, job *j, timed_solver
     if (!status) status = timed_solver_run(t, 1, 0.8, p);
   }
   progress_clear(p);
-  if (!status) status = summarise(j, t, &s, &c);
-  if (status) return status;
-  if (interrupted() && o->compare >= 0)
+  if (!status && o->fwdinv && !(r.fwdinv = fwdinv_numbers(t))) status = EXIT_INTERNAL;
+  if (!status) status = summarise(j, t, r.fwdinv, &s, &c);
+  if (!status && interrupted() && o->compare >= 0)
     cli_note(o, "interrupted: the comparison was %s", c.done ? "cut short" : "left out");
-  report r = {
-      .job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context)};
-  r.precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
-  r.threads = sc_context_threads(context);
-  r.out = o->out;
-  if (o->out && (status = write_result(j, context, t, &r))) return status;
-  if (o->json)
-    report_json(&r);
-  else
-    report_table(&r);
-  if (o->plot && (status = plot_solve(j, t))) return status;
-  return all_solved(&s) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+  if (!status) status = deliver(o, context, j, t, &r);
+  free(r.fwdinv);
+  return status;
 }
 
 int cmd_solve(const cli_options *o) {

@@ -51,6 +51,7 @@ static const option table[] = {
   {"growth",        NULL,                     FLAG,    AT(growth), 0, 0, FOR_BENCH, "also measure how time grows with environments, threads, dofs and rows"},
   {"save-rows",     NULL,                     FLAG,    AT(save_rows), 0, 0, FOR_SOLVE, "with --out: also write the rows' parameters and Jacobian (efc_KBIP, efc_J, ...)"},
   {"save-contacts", NULL,                     FLAG,    AT(save_contacts), 0, 0, FOR_SOLVE, "with --out: also write every contact's geoms, position, frame and force"},
+  {"fwdinv",        NULL,                     FLAG,    AT(fwdinv), 0, 0, FOR_SOLVE, "compare with inverse dynamics at qacc: |J'f - J'f(qacc)| and |M qacc - qfrc_smooth - J'f(qacc)|"},
   {"set-aside",     "FILE.h5",                LATER,   0, 0, 0, BOTH, "write environments that were not solved (not in this version)"},
   {"max-rows",      "K",                      INTEGER, AT(max_rows), 1, INT_MAX, BOTH, "rows per environment, at most: whole contacts beyond are dropped, and it is flagged"},
   {"max-contacts",  "K",                      INTEGER, AT(max_contacts), 1, INT_MAX, BOTH, "contacts per environment, at most; the same"},

@@ -29,7 +29,7 @@ typedef struct cli_options {
   int compare;     /* 0: MuJoCo */
   int max_rows, max_contacts;
   const char *out; /* file, or folder of bench */
-  int save_rows, save_contacts;
+  int save_rows, save_contacts, fwdinv;
   const char *plot; /* folder */
   const char *recorded; /* folder of bench/record_states.py */
   int growth;

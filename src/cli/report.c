@@ -124,6 +124,10 @@ static void print_answer(const report *r) {
          s->scaled_gap.max);
   printf(INDENT "median %.2g, max %.2g (relative error of qacc that the gap guarantees)\n", "qacc bound",
          s->bound.median, s->bound.max);
+  if (r->fwdinv) {
+    printf(INDENT "median %.2g, max %.2g (forces against those of qacc: |J'f - J'f(qacc)|)\n", "fwdinv", s->fwdinv[0].median, s->fwdinv[0].max);
+    printf(INDENT "median %.2g, max %.2g (equation of motion: |M qacc - qfrc_smooth - J'f(qacc)|)\n", "", s->fwdinv[1].median, s->fwdinv[1].max);
+  }
   printf("\n" INDENT "%.3f us per environment: solve and certificate, median of %d runs\n", "time", s->us_per_env,
          r->solver->runs);
   printf(INDENT "kinematics %.2f, rows %.2f, pack %.3f, solve %.3f, certificate %.3f, unpack %.3f\n", "phases",
@@ -255,6 +259,11 @@ void report_json(const report *r) {
   add_number(iterations, "mean", s->iterations_mean);
   cJSON_AddNumberToObject(iterations, "max", s->iterations_max);
   add_spread(o, "gap", s->gap, 0);
+  if (r->fwdinv) {
+    cJSON *inner = cJSON_AddObjectToObject(o, "fwdinv");
+    add_spread(inner, "constraint", s->fwdinv[0], 0);
+    add_spread(inner, "applied", s->fwdinv[1], 0);
+  }
   add_number(o, "us_per_env", s->us_per_env);
   add_phases(o, s);
   if (r->comparison->done) add_comparison(o, r->comparison);

@@ -37,7 +37,7 @@ static void count(const sc_result *r, summary *s) {
   s->iterations_mean = iterations / r->nenv;
 }
 
-int summarise(const job *j, timed_solver *t, summary *s, comparison *c) {
+int summarise(const job *j, timed_solver *t, const double *fwdinv, summary *s, comparison *c) {
   const sc_result *r = &t->result;
   int n = r->nenv;
   double per_env = 1e6 / n;
@@ -60,9 +60,29 @@ int summarise(const job *j, timed_solver *t, summary *s, comparison *c) {
   s->scaled_gap = spread_of(x, n);
   if (n) memcpy(x, r->qacc_bound, (size_t)n * sizeof *x);
   s->bound = spread_of(x, n);
+  for (int k = 0; fwdinv && k < 2; k++) {
+    for (int i = 0; i < n; i++) x[i] = fwdinv[2 * i + k];
+    s->fwdinv[k] = spread_of(x, n);
+  }
   free(x);
   if (c) c->speedup = c->us_per_env / s->us_per_env;
   return 0;
+}
+
+double *fwdinv_numbers(const timed_solver *t) {
+  size_t n = (size_t)t->result.nenv;
+  sc_inverse io;
+  sc_inverse_init(&io);
+  io.fwdinv = malloc(2 * n * sizeof *io.fwdinv + 1);
+  if (!io.fwdinv) {
+    cli_fail_with(EXIT_INTERNAL, "no memory for the inverse dynamics of %zu environments", n);
+    return NULL;
+  }
+  int code = sc_solver_inverse(t->solver, &io);
+  if (!code) return io.fwdinv;
+  cli_fail(code);
+  free(io.fwdinv);
+  return NULL;
 }
 
 int all_solved(const summary *s) { return s->status[SC_SOLVED] == s->envs; }
