@@ -247,9 +247,8 @@ static void compare_state(void *arg, int env, int worker) {
 }
 
 /* whether environment env has a problem and a state that can be worked on */
-static int usable(const compare_job *job, int env, sc_problem *p) {
-  sc_rows rows;
-  return !sc_batch_get(job->batch, env, p, &rows) && !rows.bad &&
+static int usable(const compare_job *job, int env, sc_problem *p, sc_rows *rows) {
+  return !sc_batch_get(job->batch, env, p, rows) && !rows->bad &&
          sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate);
 }
 
@@ -261,8 +260,9 @@ static void put(double *out, const double *from, size_t n) {
 static void time_only(void *arg, int env, int worker) {
   const compare_job *job = arg;
   sc_problem p;
+  sc_rows rows;
   size_t nv = (size_t)job->model->own->nv;
-  int timed = usable(job, env, &p) && time_state(job, env, worker);
+  int timed = usable(job, env, &p, &rows) && time_state(job, env, worker);
   put(job->qacc ? job->qacc + nv * (size_t)env : NULL, timed ? job->timers[worker].own : NULL, nv);
 }
 
@@ -270,8 +270,9 @@ static void optimum_only(void *arg, int env, int worker) {
   const compare_job *job = arg;
   const timer *t = &job->timers[worker];
   sc_problem p;
+  sc_rows rows;
   size_t nv = (size_t)job->model->own->nv, first = job->force ? job->efc_offset[env] : 0;
-  int exact = usable(job, env, &p) && find_optimum(job, env, worker, &p);
+  int exact = usable(job, env, &p, &rows) && find_optimum(job, env, worker, &p, rows.rows_needed);
   put(job->qacc + nv * (size_t)env, exact ? t->optimum : NULL, nv);
   put(job->force ? job->force + first : NULL, exact ? t->force : NULL,
       job->force ? job->efc_offset[env + 1] - first : 0);

@@ -34,6 +34,8 @@ typedef struct {
   F(objective, double, s.N)                                                                                                 \
   F(nv_offset, size_t, s.N + 1)                                                                                             \
   F(efc_offset, size_t, s.N + 1)                                                                                            \
+  F(rows_needed, int32_t, s.N)                                                                                              \
+  F(contacts_needed, int32_t, s.N)                                                                                          \
   F(flags, uint32_t, s.N)                                                                                                   \
   F(iterations, int32_t, s.N)                                                                                               \
   F(order, int32_t, s.N + 1)                                                                                                \

@@ -1,20 +1,30 @@
 #include "plot.h"
 #include "report.h"
+#include "set_aside.h"
 #include "store.h"
+#include "store_aside.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ------------------------------------------------------------------ output */
 
-/* Results must not replace what they are made from. */
-static int check_out(const cli_options *o) {
-  const char *inputs[] = {o->models[0], o->states};
-  struct stat out, in;
+static int same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return a && b && (!strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino));
+}
+
+/* Results must not replace what they are made from, nor each other. */
+static int check_outputs(const cli_options *o) {
+  const char *const outputs[] = {o->out, o->set_aside}, *const names[] = {"out", "set-aside"};
   for (int i = 0; i < 2; i++)
-    if (inputs[i] && !stat(o->out, &out) && !stat(inputs[i], &in) && out.st_dev == in.st_dev && out.st_ino == in.st_ino)
-      return cli_fail_with(EXIT_USAGE, "solve: --out %s is a file that is read", o->out);
-  return sc_store_can_write(o->out) ? cli_fail(SC_ERROR_FILE) : 0;
+    if (same_file(outputs[i], o->models[0]) || same_file(outputs[i], o->states))
+      return cli_fail_with(EXIT_USAGE, "solve: --%s %s is a file that is read", names[i], outputs[i]);
+  if (same_file(o->out, o->set_aside)) return cli_fail_with(EXIT_USAGE, "solve: --out and --set-aside are one file: %s", o->out);
+  int code = o->out ? sc_store_can_write(o->out) : SC_OK;
+  if (!code && o->set_aside) code = sc_aside_can_add(o->set_aside);
+  return code ? cli_fail(code) : 0;
 }
 
 static int write_result(const job *j, sc_context *context, const timed_solver *t, const report *r) {
@@ -48,6 +58,7 @@ static int deliver(const cli_options *o, sc_context *context, const job *j, time
   r->precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
   r->threads = sc_context_threads(context);
   int status = o->out ? write_result(j, context, t, r) : 0;
+  if (!status && o->set_aside) status = set_aside(j, t, o->set_aside, &r->aside);
   if (status) return status;
   if (o->json)
     report_json(r);
@@ -94,7 +105,7 @@ int cmd_solve(const cli_options *o) {
   if (o->nmodel != 1)
     return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
   int status = cli_refuse(o);
-  if (!status && o->out) status = check_out(o);
+  if (!status) status = check_outputs(o);
   if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = job_context(o->threads, o->backend, &context);
   if (status) return status;

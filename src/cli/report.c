@@ -155,6 +155,8 @@ void report_table(const report *r) {
   print_answer(r);
   print_comparison(r);
   if (r->out) printf("\n" INDENT "%s\n", "written", r->out);
+  const char *aside = r->job->options->set_aside;
+  if (aside) printf(INDENT "%d environment%s: %s\n", "set aside", r->aside, r->aside == 1 ? "" : "s", aside);
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -269,6 +271,10 @@ void report_json(const report *r) {
   if (r->comparison->done) add_comparison(o, r->comparison);
   if (j->nenv < j->asked) cJSON_AddNumberToObject(o, "interrupted_of", j->asked);
   if (r->out) cJSON_AddStringToObject(o, "out", r->out);
+  if (j->options->set_aside) {
+    cJSON_AddStringToObject(o, "set_aside", j->options->set_aside);
+    cJSON_AddNumberToObject(o, "set_aside_envs", r->aside);
+  }
   char *text = cJSON_PrintUnformatted(o);
   if (text) puts(text);
   free(text);

@@ -47,6 +47,7 @@ typedef struct report {
   const comparison *comparison;
   const char *device, *backend, *precision, *out; /* out may be NULL */
   double *fwdinv; /* NULL: not asked for */
+  int aside;      /* environments set aside */
   int threads;
 } report;
 

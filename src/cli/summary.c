@@ -1,3 +1,4 @@
+#include "linear.h"
 #include "report.h"
 
 #include <math.h>
@@ -10,15 +11,10 @@ static spread spread_of(double *x, int n) {
   return (spread){quantile(x, n, 0.5), quantile(x, n, 0.99), quantile(x, n, 1)};
 }
 
-/* 1/trace M of an environment, as in the solver's tolerance; NaN without dofs */
+/* 1/trace M of an environment */
 static double scale_of(const sc_batch *batch, int env) {
   sc_problem p;
-  double trace = 0;
-  if (sc_batch_get(batch, env, &p, NULL)) return (double)NAN;
-  for (int i = 0; i < p.nv; i++)
-    for (int k = 0; k < p.M_rownnz[i]; k++)
-      if (p.M_colind[p.M_rowadr[i] + k] == i) trace += p.M[p.M_rowadr[i] + k];
-  return trace > 0 ? 1 / trace : (double)NAN;
+  return sc_batch_get(batch, env, &p, NULL) ? (double)NAN : linear_scale(&p);
 }
 
 static void count(const sc_result *r, summary *s) {
