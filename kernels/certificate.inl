@@ -64,20 +64,28 @@ PROC void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
   mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
 }
 
-PROC void certify(const sc_pack *p, sc_work *w) {
-  const real *tau = NUM(p, tau), *s = NUM(p, s);
-  real *a = w->a, *Ma = w->Ma, *g = w->g, *Jf = w->g1;
-  mul_sym(&p->m, NUM(p, M), a, Ma, 0);
-  mul_jac(p, a, NUM(p, aref), w->x, 0);
+/* Inverse dynamics: what belongs to a, in closed form. M a in Ma, J a - aref in x, forces in f, their zones in k and
+ * curvatures in k1, J'f in g1, and the residual M a - tau - J'f of the equation of motion in g */
+PROC row_notes forces_at(const sc_pack *p, sc_work *w) {
+  const real *tau = NUM(p, tau);
+  real *Ma = w->Ma, *g = w->g, *Jf = w->g1;
+  mul_sym(&p->m, NUM(p, M), w->a, Ma, 0);
+  mul_jac(p, w->a, NUM(p, aref), w->x, 0);
   row_notes notes = evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
   zones(p, w->x, w->k);
   mul_jac_t(p, NULL, 1, w->f, w->used, Jf, 0);
-  real inertia = splat(0);
-  EACH(i, p->nv4) {
-    inertia += (a[i] - s[i]) * (Ma[i] - tau[i]);
-    g[i] = Ma[i] - tau[i] - Jf[i];
-  }
+  EACH(i, p->nv4) g[i] = Ma[i] - tau[i] - Jf[i];
   SYNC;
+  return notes;
+}
+
+PROC void inverse(const sc_pack *p, sc_work *w) { forces_at(p, w); }
+
+PROC void certify(const sc_pack *p, sc_work *w) {
+  const real *tau = NUM(p, tau), *s = NUM(p, s);
+  real *a = w->a, *Ma = w->Ma, *g = w->g, inertia = splat(0);
+  row_notes notes = forces_at(p, w);
+  EACH(i, p->nv4) inertia += (a[i] - s[i]) * (Ma[i] - tau[i]);
   real gap = half_inverse_norm(p, g);
   real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300));
   store_lanes(w->gap, gap);

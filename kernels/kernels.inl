@@ -19,7 +19,7 @@
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, narrow, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, inverse, narrow, peak, PEAK_CHAINS};
 #endif

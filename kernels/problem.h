@@ -111,13 +111,15 @@ typedef struct sc_work {
 
 /* One instantiation of the kernels. A method reads num[precision] and leaves the answer in work->a; the others are in
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not
- * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective; narrow rounds n
- * elements of each part (one or two) to float and finds the largest magnitude in each lane. */
+ * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective; inverse leaves
+ * f, k, g1 that belong to work->a, and g = M a - qfrc_smooth - J'f; narrow rounds n elements of each part (one or two) to
+ * float and finds the largest magnitude in each lane. */
 typedef struct sc_kernels {
   int lanes, f32;
   void (*solve[SC_NKERNEL])(const sc_pack *pack, sc_work *work);
   void (*prepare)(const sc_pack *pack, sc_work *work);
   void (*certify)(const sc_pack *pack, sc_work *work);
+  void (*inverse)(const sc_pack *pack, sc_work *work);
   void (*narrow)(const void *const *in, int parts, size_t n, void *out, double *largest);
   double (*peak)(int n);    /* n rounds of `chains` products and sums in every lane, and nothing else */
   int chains;

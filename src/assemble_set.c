@@ -3,6 +3,8 @@
 #include "assemble.h"
 #include "batch.h"
 
+#include <stdlib.h>
+
 /* the usual way: a problem, which sc_batch_set checks */
 static int set_problem(sc_assembly *a, const sc_problem *rest, sc_batch *batch, int env) {
   sc_problem p;
@@ -102,11 +104,15 @@ int sc_assembly_set(sc_assembly *a, const sc_problem *rest, sc_batch *batch, int
   if (code) return code;
   const sc_pattern *pattern = rest->M && (rest->qfrc_smooth || rest->qacc_smooth) ? sc_batch_find_pattern(batch, rest) : NULL;
   int inside = sc_env_holds(e, rest->M) || sc_env_holds(e, rest->qfrc_smooth) || sc_env_holds(e, rest->qacc_smooth) || sc_env_holds(e, rest->qacc_warmstart);
-  if (!pattern || a->o.diagexact || inside) return set_problem(a, rest, batch, env);
+  int capacity = batch->max_rows || batch->max_contacts;
+  if (!pattern || a->o.diagexact || inside || capacity) return set_problem(a, rest, batch, env);
   sc_env_sizes s = {(size_t)a->o.nv, (size_t)a->nefc, (size_t)a->ncon, (size_t)pattern->entries, (size_t)a->nJ, (size_t)a->nefc, 0, 0};
   if (!sc_env_resize(e, s)) return sc_error_set(SC_ERROR_MEMORY, "%s: environment %d: no memory", call, env);
   e->bad = !fill(a, rest, pattern, e);
   if (e->bad) return set_problem(a, rest, batch, env);
+  free(e->why);
+  e->why = NULL;
+  sc_env_count(e);
   sc_env_describe(e);
   return SC_OK;
 }

@@ -46,13 +46,18 @@ int sc_batch_create(sc_context *context, int nenv, sc_batch **out) {
 
 void sc_batch_destroy(sc_batch *batch) {
   if (!batch) return;
-  for (int i = 0; i < batch->nenv; i++) free(batch->env[i].block);
+  for (int i = 0; i < batch->nenv; i++) free(batch->env[i].block), free(batch->env[i].why);
   free(batch->env);
   for (sc_pattern *t = atomic_load(&batch->patterns), *next; t; t = next) next = t->next, free(t);
   free(batch);
 }
 
 int sc_batch_nenv(const sc_batch *batch) { return batch->nenv; }
+
+int sc_batch_check_env(const char *call, const sc_batch *batch, int env) {
+  if (env >= 0 && env < batch->nenv) return SC_OK;
+  return sc_error_set(SC_ERROR_ARGUMENT, "%s: environment %d is not in 0 .. %d", call, env, batch->nenv - 1);
+}
 
 size_t sc_batch_bytes(const sc_batch *batch) {
   if (!batch) return 0;
@@ -108,8 +113,8 @@ const sc_pattern *sc_batch_pattern(sc_batch *batch, const sc_problem *p) {
 
 int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_rows *rows) {
   if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_get: %s is NULL", batch ? "problem" : "batch");
-  if (env < 0 || env >= batch->nenv)
-    return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_get: environment %d is not in 0 .. %d", env, batch->nenv - 1);
+  int code = sc_batch_check_env("sc_batch_get", batch, env);
+  if (code) return code;
   const sc_env *e = &batch->env[env];
   sc_problem_init(problem);
   problem->nv = e->nv, problem->nefc = e->nefc, problem->ncon = e->ncon;
@@ -125,7 +130,8 @@ int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_rows *r
   if (rows) {
     memset(rows, 0, sizeof *rows);
     if (e->evaluated) rows->K = e->K, rows->B = e->B, rows->d = e->d, rows->dp = e->dp, rows->diagA = e->diagA;
-    rows->R = e->R, rows->flags = e->flags, rows->bad = e->bad;
+    rows->R = e->R, rows->flags = e->flags, rows->bad = e->bad, rows->why = e->why;
+    rows->rows_needed = e->rows_needed, rows->contacts_needed = e->contacts_needed;
   }
   return SC_OK;
 }

@@ -62,6 +62,8 @@ typedef struct sc_env {
   unsigned flags;           /* sc_flag */
   sc_counts counts;         /* this and the next two: order.c */
   uint64_t touched, shape;  /* blocks of the rows' first and last dofs, as bits; a hash of all rows' kinds and dofs */
+  int rows_needed, contacts_needed; /* before anything was dropped; of contacts, frictionless ones too */
+  char *why;                /* of a bad one: the error's text; NULL where there was no memory for it */
 #define FIELD(name, type, count) type *name;
   SC_ENV_FIELDS(FIELD)
 #undef FIELD
@@ -75,6 +77,7 @@ struct sc_batch {
   int nenv;
   sc_env *env;
   _Atomic(sc_pattern *) patterns; /* the newest; grows at its head only */
+  int max_rows, max_contacts; /* 0: any number */
 };
 
 /* The pattern that a problem's sparse M has, from the batch; NULL: it has none that is shared. When the call is legal. */
@@ -156,6 +159,16 @@ static inline int sc_same_columns(const int *x, const int *y, int n) {
 static inline int sc_env_holds(const sc_env *e, const void *pointer) {
   return (uintptr_t)pointer >= (uintptr_t)e->block && (uintptr_t)pointer < (uintptr_t)e->block + e->capacity;
 }
+/* rows_needed and contacts_needed of a new problem. capacity.c */
+void sc_env_count(sc_env *env);
+
+/* Drop what is beyond the capacity (0: any). SC_ERROR_VALUE: its rows that are no contacts are.
+ * scratch: sc_capacity_bytes of the problem that it holds, where there is a capacity. capacity.c */
+int sc_env_fit(sc_env *env, int max_rows, int max_contacts, int index, void *scratch);
+size_t sc_capacity_bytes(const sc_problem *problem);
+
+/* Is there an environment of this number, and where not, SC_ERROR_ARGUMENT naming the call. */
+int sc_batch_check_env(const char *call, const sc_batch *batch, int env);
 
 /* Have memory fetched that will soon be written, or read. */
 static inline void sc_fetch(const void *memory, size_t bytes, int write) {

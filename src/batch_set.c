@@ -12,6 +12,7 @@
 
 /* What the check of a problem's structure found out for the copy. */
 typedef struct {
+  int max_rows, max_contacts; /* the capacity */
   const sc_pattern *pattern; /* of M */
   size_t a, j;              /* entries of M and J */
   int packed;               /* J's rows lie one behind another */
@@ -199,41 +200,75 @@ static int points_into(const sc_env *e, const sc_problem *p) {
   return 0;
 }
 
-/* copy a problem into e, and evaluate its rows; scratch: for the exact diagonal */
-static int take(sc_env *e, const sc_problem *p, const survey *v, int index, double *scratch) {
+/* good (NULL), or bad for this reason, without the call and environment that it begins with */
+static void set_reason(sc_env *e, const char *why) {
+  static const char mark[] = "sc_batch_set: environment ";
+  if (why && !strncmp(why, mark, sizeof mark - 1) && strstr(why + sizeof mark, ": ")) why = strstr(why + sizeof mark, ": ") + 2;
+  size_t n = why ? strlen(why) + 1 : 0;
+  free(e->why);
+  e->bad = why != NULL;
+  e->why = why ? malloc(n) : NULL;
+  if (e->why) memcpy(e->why, why, n);
+}
+
+/* copy a problem into e, evaluate its rows, and drop what is beyond the capacity; scratch: of get_scratch */
+static int take(sc_env *e, const sc_problem *p, const survey *v, int index, void *scratch) {
   int code = copy_in(e, p, v, index);
   if (code && code != SC_ERROR_VALUE) return code;
-  e->bad = code != SC_OK;
-  if (e->evaluated && e->bad) clear_evaluated(e);
-  if (e->evaluated && !e->bad) {
-    code = sc_rows_evaluate(e, p, index, scratch);
-    e->bad = code == SC_ERROR_VALUE;
-  }
-  if (!e->bad) sc_env_describe(e);
+  if (e->evaluated && code) clear_evaluated(e);
+  sc_env_count(e);
+  if (e->evaluated && !code) code = sc_rows_evaluate(e, p, index, scratch);
+  if (!code) code = sc_env_fit(e, v->max_rows, v->max_contacts, index, scratch);
+  if (!code) sc_env_describe(e);
   return code;
+}
+
+/* scratch for the exact diagonal, and then for the capacity; *bytes receives 0 where none is needed */
+static void *get_scratch(const sc_batch *batch, const sc_problem *p, size_t *bytes) {
+  size_t n = (size_t)p->nv, exact = p->nefc && !p->efc_D && !p->efc_diagA ? (n * n + n + 1) * sizeof(double) : 0;
+  *bytes = batch->max_rows || batch->max_contacts ? sc_capacity_bytes(p) : 0;
+  if (*bytes < exact) *bytes = exact;
+  return *bytes ? malloc(*bytes) : NULL;
 }
 
 int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   if (!batch || !problem) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: %s is NULL", batch ? "problem" : "batch");
-  if (env < 0 || env >= batch->nenv)
-    return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set: environment %d is not in 0 .. %d", env, batch->nenv - 1);
+  int code = sc_batch_check_env("sc_batch_set", batch, env);
+  if (code) return code;
   survey v;
+  v.max_rows = batch->max_rows, v.max_contacts = batch->max_contacts;
   sc_fetch(batch->env[env].block, batch->env[env].capacity, 1);
-  int code = check_structure(batch, problem, env, &v);
+  code = check_structure(batch, problem, env, &v);
   if (code) return code;
   sc_env *e = &batch->env[env], fresh = {0};
-  double *scratch = NULL; /* before the environment is touched */
-  if (problem->nefc && !problem->efc_D && !problem->efc_diagA) {
-    size_t n = (size_t)problem->nv;
-    scratch = malloc((n * n + n + 1) * sizeof *scratch);
-    if (!scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory for the exact diagonal", env);
-  }
+  size_t bytes; /* taken before the environment is touched */
+  void *scratch = get_scratch(batch, problem, &bytes);
+  if (bytes && !scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory: %zu bytes", env, bytes);
   int inside = points_into(e, problem); /* then it goes to new memory */
   code = take(inside ? &fresh : e, problem, &v, env, scratch);
   if (inside && (!code || code == SC_ERROR_VALUE)) {
+    fresh.why = e->why;
     free(e->block);
     *e = fresh;
   }
+  if (!code || code == SC_ERROR_VALUE) set_reason(e, code ? sc_error_text() : NULL);
   free(scratch);
   return code;
+}
+
+int sc_batch_set_bad(sc_batch *batch, int env, int nv, const char *why) {
+  if (!batch || !why) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set_bad: %s is NULL", batch ? "why" : "batch");
+  if (nv < 0) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_set_bad: nv is %d, not >= 0", nv);
+  int code = sc_batch_check_env("sc_batch_set_bad", batch, env);
+  if (code) return code;
+  sc_env *e = &batch->env[env];
+  if (!sc_env_resize(e, (sc_env_sizes){.n = (size_t)nv, .pn = (size_t)nv}))
+    return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set_bad: environment %d: no memory", env);
+  e->nv = nv, e->nefc = e->ncon = 0, e->have_tau = 1, e->have_s = e->have_warm = e->evaluated = 0;
+  e->flags = 0, e->rows_needed = e->contacts_needed = 0, e->pattern = NULL;
+  for (int i = 0; i < nv; i++) e->M_rownnz[i] = e->M_rowadr[i] = 0;
+  double *vectors[] = {e->qfrc_smooth, e->qacc_smooth, e->qacc_warmstart};
+  for (int k = 0; k < 3; k++) sc_copy_finite(vectors[k], NULL, (size_t)nv);
+  set_reason(e, why);
+  return SC_OK;
 }

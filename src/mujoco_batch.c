@@ -3,6 +3,7 @@
 #include "mujoco_rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,21 +15,23 @@ typedef struct {
   sc_mj_overrides overrides;
   sc_batch *batch;
   sc_mj_worker *workers;
-  double *ones;       /* nv: the inertia and the not-a-number force of a bad environment */
-  double *nans;       /* nv + 1 */
-  int *count, *index; /* nv: 1 1 1 ..., 0 1 2 ... */
 } batch_job;
 
-/* An environment without data: its verdict will be bad_input. Without dofs a row must bear the bad number. */
-static void set_bad(const batch_job *job, int env) {
-  static const int equality = SC_EQUALITY;
-  sc_problem p;
-  sc_problem_init(&p);
-  p.nv = (int)job->model->rows->nv;
-  p.M = job->ones, p.M_rownnz = job->count, p.M_rowadr = job->index, p.M_colind = job->index;
-  p.qfrc_smooth = job->nans;
-  if (!p.nv) p.nefc = 1, p.efc_type = &equality, p.efc_J = p.efc_D = p.efc_aref = job->nans;
-  sc_batch_set(job->batch, env, &p);
+/* An environment without data: its verdict will be bad_input. */
+static void set_bad(const batch_job *job, sc_mj_worker *w, int env, const char *why) {
+  int code = sc_batch_set_bad(job->batch, env, (int)job->model->rows->nv, why);
+  if (code) sc_mj_fail(w, env, code, "%s", sc_error_text());
+}
+
+/* whether the state is that of an environment that can be solved */
+static int check_state(const batch_job *job, sc_mj_worker *w, int env, const double *state) {
+  char why[80];
+  if (sc_mj_finite(state, job->nstate)) return 1;
+  size_t i = 0;
+  while (isfinite(state[i])) i++;
+  snprintf(why, sizeof why, "state[%zu] is %g, not finite", i, state[i]);
+  set_bad(job, w, env, why);
+  return 0;
 }
 
 static int reserve_contacts(sc_mj_worker *w, int ncon) {
@@ -110,14 +113,11 @@ static void batch_state(void *arg, int env, int worker) {
   const double *state = job->states + (size_t)env * job->nstate;
   char text[SC_MJ_TEXT];
   double start = sc_mj_seconds();
-  if (!sc_mj_finite(state, job->nstate)) {
-    set_bad(job, env);
-    return;
-  }
+  if (!check_state(job, w, env, state)) return;
   const mjModel *m = sc_mj_overrides_model(&job->overrides, job->model->rows, w, env, text);
   if (!m) {
     sc_mj_fail(w, env, SC_ERROR_VALUE, "%s", text);
-    set_bad(job, env);
+    set_bad(job, w, env, text);
     return;
   }
   sc_mj_stages stages = {m, w->data, state, job->sig};
@@ -125,28 +125,18 @@ static void batch_state(void *arg, int env, int worker) {
   double middle = sc_mj_seconds();
   const char *incomplete = failed ? "" : sc_mj_incomplete(w->data);
   if (failed || incomplete[0]) {
+    char why[SC_MJ_TEXT + 20];
     if (failed) mj_resetData(m, w->data);
-    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s%s", failed ? "MuJoCo: " : incomplete, failed ? text : "");
-    set_bad(job, env);
+    snprintf(why, sizeof why, "%s%s", failed ? "MuJoCo: " : incomplete, failed ? text : "");
+    sc_mj_fail(w, env, SC_ERROR_VALUE, "%s", why);
+    set_bad(job, w, env, why);
     return;
   }
   int code = set_problem(job, m, w, env);
   if (code) sc_mj_fail(w, env, code, "%s", sc_error_text());
-  if (code == SC_ERROR_VALUE) set_bad(job, env);
+  if (code == SC_ERROR_VALUE) set_bad(job, w, env, sc_error_text());
   w->times.kinematics += middle - start;
   w->times.rows += sc_mj_seconds() - middle;
-}
-
-static int alloc_bad(const char *call, batch_job *job, size_t nv) {
-  job->ones = malloc((nv + 1) * sizeof *job->ones);
-  job->nans = malloc((nv + 1) * sizeof *job->nans);
-  job->count = malloc((nv + 1) * sizeof *job->count);
-  job->index = malloc((nv + 1) * sizeof *job->index);
-  if (!job->ones || !job->nans || !job->count || !job->index)
-    return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %zu dofs", call, nv);
-  for (size_t i = 0; i <= nv; i++)
-    job->ones[i] = 1, job->nans[i] = (double)NAN, job->count[i] = 1, job->index[i] = (int)i;
-  return SC_OK;
 }
 
 static int check_batch(const char *call, const sc_context *context, const sc_model *model, const double *states,
@@ -174,8 +164,7 @@ static int make_batch(const char *call, sc_context *context, batch_job *job, int
   if (!code) code = sc_mj_overrides_check(call, job->model, overrides, noverride, nenv, &job->overrides);
   if (!code) code = sc_mj_signature(call, job->model, &job->sig, &job->nstate);
   if (code) return code;
-  code = alloc_bad(call, job, (size_t)job->model->rows->nv);
-  if (!code) code = make_workers(call, context, job);
+  code = make_workers(call, context, job);
   if (!code) {
     sc_mj_each(context, nenv, batch_state, job, progress, arg);
     code = sc_mj_workers_code(call, context, job->workers);
@@ -185,10 +174,6 @@ static int make_batch(const char *call, sc_context *context, batch_job *job, int
     }
   }
   sc_mj_workers_destroy(context, job->workers);
-  free(job->ones);
-  free(job->nans);
-  free(job->count);
-  free(job->index);
   return code;
 }
 

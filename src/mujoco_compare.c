@@ -187,7 +187,7 @@ static int reserve_force(timer *t, int nefc) {
 }
 
 /* The optimum of an environment in timer.optimum and timer.force. Returns 0 where there is none. */
-static int find_optimum(const compare_job *job, int env, int worker, const sc_problem *problem) {
+static int find_optimum(const compare_job *job, int env, int worker, const sc_problem *problem, int rows_needed) {
   sc_mj_worker *w = &job->workers[worker];
   timer *t = &job->timers[worker];
   char text[SC_MJ_TEXT];
@@ -197,10 +197,10 @@ static int find_optimum(const compare_job *job, int env, int worker, const sc_pr
     sc_mj_fail(w, env, SC_ERROR_VALUE, "MuJoCo: %s", text);
     return 0;
   }
-  if (problem->nv != job->exact->nv || problem->nefc != w->data->nefc) {
+  if (problem->nv != job->exact->nv || rows_needed != w->data->nefc) {
     sc_mj_fail(w, env, SC_ERROR_ARGUMENT,
                "the batch has nv %d and nefc %d, the state %d and %d: not of the same states", problem->nv,
-               problem->nefc, (int)job->exact->nv, w->data->nefc);
+               rows_needed, (int)job->exact->nv, w->data->nefc);
     return 0;
   }
   if (!reserve_force(t, problem->nefc)) {
@@ -233,11 +233,13 @@ static void compare_state(void *arg, int env, int worker) {
   if (!code && !rows.bad && same_sizes(job, env, worker, &p) &&
       sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate)) {
     int timed = time_state(job, env, worker);
-    int exact = find_optimum(job, env, worker, &p);
+    int exact = find_optimum(job, env, worker, &p, rows.rows_needed);
     const double *answer = r->qacc + r->nv_offset[env], *forces = r->efc_force + r->efc_offset[env];
     if (exact && sc_mj_finite(answer, (size_t)p.nv))
       if (sc_check_error(&p, answer, t->optimum, forces, t->force, &qacc, &force)) qacc = force = (double)NAN;
-    if (exact && timed && sc_check_error(&p, t->own, t->optimum, NULL, NULL, &mujoco, NULL)) mujoco = (double)NAN;
+    /* MuJoCo drops nothing: where contacts were, it solves another problem */
+    int same = exact && timed && p.nefc == rows.rows_needed;
+    if (same && sc_check_error(&p, t->own, t->optimum, NULL, NULL, &mujoco, NULL)) mujoco = (double)NAN;
   }
   if (job->compare->qacc_error) job->compare->qacc_error[env] = qacc;
   if (job->compare->force_error) job->compare->force_error[env] = force;
@@ -245,9 +247,8 @@ static void compare_state(void *arg, int env, int worker) {
 }
 
 /* whether environment env has a problem and a state that can be worked on */
-static int usable(const compare_job *job, int env, sc_problem *p) {
-  sc_rows rows;
-  return !sc_batch_get(job->batch, env, p, &rows) && !rows.bad &&
+static int usable(const compare_job *job, int env, sc_problem *p, sc_rows *rows) {
+  return !sc_batch_get(job->batch, env, p, rows) && !rows->bad &&
          sc_mj_finite(job->states + (size_t)env * job->nstate, job->nstate);
 }
 
@@ -259,8 +260,9 @@ static void put(double *out, const double *from, size_t n) {
 static void time_only(void *arg, int env, int worker) {
   const compare_job *job = arg;
   sc_problem p;
+  sc_rows rows;
   size_t nv = (size_t)job->model->own->nv;
-  int timed = usable(job, env, &p) && time_state(job, env, worker);
+  int timed = usable(job, env, &p, &rows) && time_state(job, env, worker);
   put(job->qacc ? job->qacc + nv * (size_t)env : NULL, timed ? job->timers[worker].own : NULL, nv);
 }
 
@@ -268,8 +270,9 @@ static void optimum_only(void *arg, int env, int worker) {
   const compare_job *job = arg;
   const timer *t = &job->timers[worker];
   sc_problem p;
+  sc_rows rows;
   size_t nv = (size_t)job->model->own->nv, first = job->force ? job->efc_offset[env] : 0;
-  int exact = usable(job, env, &p) && find_optimum(job, env, worker, &p);
+  int exact = usable(job, env, &p, &rows) && find_optimum(job, env, worker, &p, rows.rows_needed);
   put(job->qacc + nv * (size_t)env, exact ? t->optimum : NULL, nv);
   put(job->force ? job->force + first : NULL, exact ? t->force : NULL,
       job->force ? job->efc_offset[env + 1] - first : 0);

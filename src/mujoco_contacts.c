@@ -55,10 +55,10 @@ static void decode(int type, int dim, const double *friction, const double *f, d
   }
 }
 
-/* Forces of the contacts `out` from an environment's rows f. 0: the rows are not of this state: its contacts with rows
- * are others. */
-static int add_forces(const sc_problem *p, const mjData *d, const double *f, one_contact *out) {
-  int missing = 0;
+/* Forces of the contacts `out` from an environment's rows f, of whose contacts so many were dropped. 0: the rows are not
+ * of this state: its contacts with rows are others. */
+static int add_forces(const sc_problem *p, const mjData *d, const double *f, int dropped, one_contact *out) {
+  int missing = -dropped;
   for (int i = 0; i < d->ncon; i++) missing += !d->contact[i].exclude;
   for (int row = 0, cone = 0; row < p->nefc;) {
     int type = p->efc_type[row], id = p->efc_id[row], dim = 1, rows = 1;
@@ -79,6 +79,13 @@ static int add_forces(const sc_problem *p, const mjData *d, const double *f, one
   return !missing;
 }
 
+/* contacts that have rows in the problem */
+static int count_contacts(const sc_problem *p) {
+  int n = p->ncon;
+  for (int row = 0; row < p->nefc; row++) n += p->efc_type[row] == SC_CONTACT_FRICTIONLESS;
+  return n;
+}
+
 static void describe(const mjModel *m, const mjContact *c, one_contact *out) {
   for (int k = 0; k < 2; k++) {
     out->geom[k] = c->geom[k];
@@ -91,7 +98,8 @@ static void describe(const mjModel *m, const mjContact *c, one_contact *out) {
 }
 
 /* the contacts of the state that lies in the worker's mjData */
-static void list_contacts(const contacts_job *job, const mjModel *m, sc_mj_worker *w, int env, const sc_problem *p) {
+static void list_contacts(const contacts_job *job, const mjModel *m, sc_mj_worker *w, int env, const sc_problem *p,
+                          const sc_rows *kept) {
   const mjData *d = w->data;
   const sc_result *r = job->result;
   size_t rows = r->efc_offset[env + 1] - r->efc_offset[env];
@@ -107,7 +115,8 @@ static void list_contacts(const contacts_job *job, const mjModel *m, sc_mj_worke
     return;
   }
   for (int i = 0; i < d->ncon; i++) describe(m, &d->contact[i], &out[i]);
-  if (!add_forces(p, d, r->efc_force + r->efc_offset[env], out))
+  int dropped = kept->contacts_needed - count_contacts(p);
+  if (!add_forces(p, d, r->efc_force + r->efc_offset[env], dropped, out))
     sc_mj_fail(w, env, SC_ERROR_ARGUMENT, "the batch's contacts are not those of the state: not of the same states");
   job->offset[env + 1] = (size_t)d->ncon;
 }
@@ -128,7 +137,7 @@ static void contacts_of_state(void *arg, int env, int worker) {
     sc_mj_fail(w, env, SC_ERROR_VALUE, "MuJoCo: %s", text);
     return;
   }
-  list_contacts(job, m, w, env, &p);
+  list_contacts(job, m, w, env, &p, &rows);
 }
 
 /* ------------------------------------------------------------------ all */

@@ -164,7 +164,7 @@ static void fill_row(const part *t, int row) {
     aref[l] = r < 0 ? 0 : e->aref[r];
     if (!friction) continue;
     put(t, t->num->eta, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r]);
-    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] * e->R[r]);
+    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] / e->D[r]); /* R as the ready form has it */
   }
 }
 

@@ -102,7 +102,7 @@ typedef enum sc_status {
 typedef enum sc_flag {
   SC_REPAIRED = 1 << 0,       /* a solref of mixed signs was replaced by (0.02, 1), solreffriction by "not given" */
   SC_CLAMPED = 1 << 1,        /* refsafe raised a time constant to 2 timesteps, or solimp was outside its range */
-  SC_ROWS_DROPPED = 1 << 2,   /* more rows than the capacity */
+  SC_ROWS_DROPPED = 1 << 2,   /* more rows or contacts than the capacity: sc_batch_capacity */
   SC_RETRIED_F64 = 1 << 3,    /* solved again in double */
   SC_NOSLIP_APPLIED = 1 << 4, /* the forces were changed by noslip after the verdict */
   SC_NFLAG = 5                /* how many there are */
@@ -247,11 +247,25 @@ SC_API int sc_batch_nenv(const sc_batch *batch);
 
 SC_API size_t sc_batch_bytes(const sc_batch *batch); /* memory that it holds; NULL: 0 */
 
+/* The most rows and contacts that an environment may have, for every sc_batch_set from now on; 0 (at first): any number.
+ * Contacts are all that have rows, frictionless ones too. An environment with more loses whole contacts, and never anything
+ * else: its contacts are taken in the order of the acceleration that they ask for along their normals (aref: deep or
+ * fast approaching ones first; equal ones in the order of their rows), and each is kept if it still fits. So what is
+ * dropped does not depend on other environments. It is flagged SC_ROWS_DROPPED, and sc_rows and sc_result tell how many rows
+ * and contacts it needs. Where equalities, dry friction and limits alone are more than max_rows, sc_batch_set returns
+ * SC_ERROR_VALUE and the environment is bad, flagged too. Errors: argument. */
+SC_API int sc_batch_capacity(sc_batch *batch, int max_rows, int max_contacts);
+
 /* Copy one environment's problem in, rows evaluated. May be called for distinct environments from several threads at
  * once. Memory of the environment's previous problem is used again. An environment never set counts as nv = 0.
  * Errors: SC_ERROR_ARGUMENT (sizes, pointers, types, blocks: nothing changed); SC_ERROR_VALUE (a number that is not
- * finite or out of bounds: the environment is marked, its verdict will be bad_input, the batch remains usable). */
+ * finite or out of bounds, or the capacity: the environment is marked, its verdict will be bad_input, the batch remains
+ * usable). */
 SC_API int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem);
+
+/* Mark an environment for which there is no problem, with nv dofs and no rows: its verdict will be bad_input, and sc_rows
+ * tells why (copied). Threads as in sc_batch_set. Errors: argument, memory. */
+SC_API int sc_batch_set_bad(sc_batch *batch, int env, int nv, const char *why);
 
 /* What the batch holds of an environment, in the ready form with sparse M and J; and the row parameters behind it.
  * Borrowed until the environment is set again. Of a bad environment what was handed over is there, what would have been
@@ -261,7 +275,9 @@ typedef struct sc_rows {
   const double *R;            /* nefc */
   const double *diagA;        /* nefc, rewritten to R d/(1-d) as MuJoCo stores it; NULL in the ready form */
   unsigned flags;             /* sc_flag */
-  int bad;                    /* 1: marked by SC_ERROR_VALUE */
+  int bad;                    /* 1: marked by SC_ERROR_VALUE or sc_batch_set_bad */
+  const char *why;            /* of a bad environment: the error's text; else NULL, also where memory ran out for it */
+  int rows_needed, contacts_needed; /* what the environment has without a capacity: sc_batch_capacity */
 } sc_rows;
 SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_rows *rows);
 
@@ -331,8 +347,34 @@ typedef struct sc_result {
   const double *gap_floor;    /* nenv: what rounding alone can leave at the solver's precision */
   const double *qacc_bound;   /* nenv: bound on |a - a*|_M / max(|a|_M, |a_smooth|_M) */
   const double *objective;    /* nenv: P(qacc) */
+  const int32_t *rows_needed, *contacts_needed; /* nenv: what each has without a capacity: sc_batch_capacity */
 } sc_result;
 SC_API int sc_solver_result(const sc_solver *solver, sc_result *result);
+
+/* Inverse dynamics: what forces belong to given accelerations, in closed form f = f(J qacc - aref), without iteration.
+ *
+ * Arrays are the caller's, laid out as in sc_result (nv_offset, efc_offset); outputs may be NULL. An environment whose data
+ * are bad, or whose qacc is not finite, gets NaN (efc_state 0); M need not be positive definite.
+ *
+ * qfrc_inverse is what must be applied beyond qfrc_smooth for qacc to come about, and so 0 at the solution of the forward
+ * problem. MuJoCo's qfrc_inverse counts everything that must be applied: it is this plus qfrc_applied + qfrc_actuator +
+ * J'xfrc_applied, the part of qfrc_smooth that is. MuJoCo's fwdinv diagnostic comes to the same in both. */
+typedef struct sc_inverse {
+  size_t size;                /* sizeof(sc_inverse); set by sc_inverse_init */
+  const double *qacc;         /* in, over dofs; NULL: the answers of the last sc_solver_run */
+  double *efc_force;          /* rows: f */
+  uint8_t *efc_state;         /* rows: sc_state */
+  double *qfrc_constraint;    /* dofs: J'f */
+  double *qfrc_inverse;       /* dofs: M qacc - qfrc_smooth - J'f */
+  double *fwdinv;             /* nenv x 2: |J'f of the last run - J'f| and |qfrc_inverse|. Newton's and CG's first is
+                                 rounding, since their forces are f(J qacc - aref); the second is the gradient, unscaled */
+} sc_inverse;
+SC_API void sc_inverse_init(sc_inverse *inverse);
+
+/* For the environments of the last sc_solver_pack (sc_solve keeps no packs), on the context's threads, in double whatever the
+ * solver's precision. Changes no result; allocates nothing. Errors: argument (nothing is packed, or qacc and fwdinv need an
+ * sc_solver_run that was not made). */
+SC_API int sc_solver_inverse(sc_solver *solver, const sc_inverse *inverse);
 
 /* Seconds spent, added up over threads, by the last sc_solver_pack and sc_solver_run. */
 typedef struct sc_phases {

@@ -69,7 +69,7 @@ typedef struct sc_model_times {
  * environments 0 .. nenv-1 of the batch, with softcon's own rows or MuJoCo's (sc_model_options.rows). The warm start is
  * the state's. A state with an entry that is not finite makes that environment bad. SC_ERROR_VALUE names an environment
  * whose rows could not be made (MuJoCo's memory is full, it raised an error, a parameter is not valid): that one is bad,
- * all others are filled. times may be NULL. Row types and ids in MuJoCo's order come with sc_batch_get. */
+ * all others are filled. Rows beyond the batch's capacity are dropped as sc_batch_capacity says. times may be NULL. Row types and ids in MuJoCo's order come with sc_batch_get. */
 SC_API int sc_model_batch(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, sc_batch *batch,
                           sc_model_times *times, sc_progress progress, void *arg);
 
@@ -116,8 +116,8 @@ typedef struct sc_contacts {
   const double *frame;        /* n x 9: unit rows in the world: normal, tangents */
   const double *force;        /* n x 6: force on the second body in that frame, N: normal, tangents; torque, N m: about the
                                  normal, about the tangents. Of a pyramid, the sum of its edges. Adhesion is taken off
-                                 the normal force. 0 where the contact has no rows (it is in the gap); NAN where the
-                                 environment has no answer */
+                                 the normal force. 0 where the contact has no rows (it is in the gap, or was dropped:
+                                 sc_batch_capacity); NAN where the environment has no answer */
 } sc_contacts;
 
 /* MuJoCo's contacts of the states, and their forces from the result, which is that of the batch, which was made from the
@@ -137,7 +137,8 @@ SC_API void sc_contacts_destroy(sc_contacts *contacts);  /* NULL is allowed */
 typedef struct sc_mujoco_compare {
   double *qacc_error;         /* nenv, filled by the call; NAN where there is no answer */
   double *force_error;        /* nenv */
-  double *mujoco_error;       /* nenv: qacc error of MuJoCo's own answer at the model's settings */
+  double *mujoco_error;       /* nenv: qacc error of MuJoCo's own answer at the model's settings; NAN also where the batch's
+                                 capacity dropped contacts, for MuJoCo keeps them */
   double us_per_env;          /* of mj_fwdConstraint at the model's settings, islands on, the faster of dense and sparse */
   double us_dense, us_sparse;
   double iterations_mean;     /* of MuJoCo's solver at the model's settings; of the island that takes most */

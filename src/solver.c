@@ -81,7 +81,8 @@ int sc_solver_result(const sc_solver *s, sc_result *out) {
   *out = (sc_result){.nenv = s->nenv, .nv_offset = r->nv_offset, .efc_offset = r->efc_offset, .qacc = r->qacc,
                      .qfrc_constraint = r->qfrc_constraint, .efc_force = r->efc_force, .efc_state = r->efc_state,
                      .status = r->status, .flags = r->flags, .iterations = r->iterations, .gap = r->gap,
-                     .gap_floor = r->gap_floor, .qacc_bound = r->qacc_bound, .objective = r->objective};
+                     .gap_floor = r->gap_floor, .qacc_bound = r->qacc_bound, .objective = r->objective,
+                     .rows_needed = r->rows_needed, .contacts_needed = r->contacts_needed};
   return SC_OK;
 }
 

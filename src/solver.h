@@ -1,5 +1,6 @@
 /* A solver: packs, a workspace per worker, results. For its own files:
- *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results.
+ *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results;
+ *   solver_inverse.c from accelerations to forces.
  * sc_solver_pack keeps all packs; sc_solve makes, solves and forgets one after the other in the memory of its worker. */
 #ifndef SC_SOLVER_H
 #define SC_SOLVER_H
@@ -33,6 +34,8 @@ typedef struct {
   F(objective, double, s.N)                                                                                                 \
   F(nv_offset, size_t, s.N + 1)                                                                                             \
   F(efc_offset, size_t, s.N + 1)                                                                                            \
+  F(rows_needed, int32_t, s.N)                                                                                              \
+  F(contacts_needed, int32_t, s.N)                                                                                          \
   F(flags, uint32_t, s.N)                                                                                                   \
   F(iterations, int32_t, s.N)                                                                                               \
   F(order, int32_t, s.N + 1)                                                                                                \
@@ -58,7 +61,8 @@ struct sc_solver {
   int lanes, parts;         /* lanes of the judge; how many such parts an iterating pack has */
   int nenv;
   int packed;               /* the results are those of a batch, ... */
-  int solved;               /* and finished by sc_solve, which keeps no packs */
+  int solved;               /* and finished by sc_solve, which keeps no packs; */
+  int ran;                  /* sc_solver_run has run those that are packed */
   const sc_batch *batch;    /* during sc_solver_pack and sc_solve only */
   sc_slot *slots;
   int npack, nslot;

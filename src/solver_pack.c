@@ -59,6 +59,7 @@ static int start_results(sc_solver *s, const sc_batch *batch, int all) {
     s->r.nv_offset[i + 1] = s->r.nv_offset[i] + (size_t)e->nv;
     s->r.efc_offset[i + 1] = s->r.efc_offset[i] + (size_t)e->nefc;
     s->r.flags[i] = e->flags;
+    s->r.rows_needed[i] = e->rows_needed, s->r.contacts_needed[i] = e->contacts_needed;
     s->r.iterations[i] = 0;
     if (all || e->bad) sc_results_no_answer(&s->r, i, SC_BAD_INPUT);
   }
@@ -66,7 +67,7 @@ static int start_results(sc_solver *s, const sc_batch *batch, int all) {
 }
 
 int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
-  s->packed = s->solved = 0;
+  s->packed = s->solved = s->ran = 0;
   s->npack = 0;
   for (int i = 0; i < sc_context_threads(s->context); i++) s->workers[i].phases = (sc_phases){0};
   double t = sc_now();

@@ -148,6 +148,7 @@ int sc_solver_run(sc_solver *s) {
     s->workers[i].phases = (sc_phases){.pack = pack};
   }
   sc_pool_each(s->context->pool, s->npack, run_pack, s);
+  s->ran = 1;
   return SC_OK;
 }
 

@@ -1,44 +1,14 @@
-/* The only file that includes hdf5.h. */
+/* Files of states and of results. */
 #define _POSIX_C_SOURCE 200809L
-#include "store.h"
+#include "store_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* ------------------------------------------------------------------ HDF5's errors */
-
-/* the system's reason where there is one: HDF5 hides it behind times, names and addresses */
-static herr_t keep_first(unsigned n, const H5E_error2_t *e, void *text) {
-  static const char mark[] = "error message = '";
-  const char *reason = e->desc ? strstr(e->desc, mark) : NULL;
-  if (n == 0 && reason)
-    snprintf(text, 160, ": %.*s", (int)strcspn(reason + strlen(mark), "'"), reason + strlen(mark));
-  else if (n == 0 && e->desc)
-    snprintf(text, 160, ": %.150s", e->desc);
-  return 0;
-}
-
-/* an error of ours with the innermost description of HDF5's */
-static int h5_error(const char *call, const char *path, const char *what) {
-  char why[160] = "";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, why);
-  H5Eclear2(H5E_DEFAULT);
-  return sc_error_set(SC_ERROR_FILE, "%s: %s: %s%s", call, path, what, why);
-}
-
-/* HDF5 prints its error stack unless told otherwise; and at the end of the process it closes once more a file whose close
- * failed (on a full disk), and crashes. */
-static void be_silent(void) {
-  H5dont_atexit();
-  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
 
 /* ------------------------------------------------------------------ states in */
 
@@ -54,7 +24,7 @@ static int read_signature(const char *path, hid_t set, int *value) {
   H5Sclose(space);
   H5Tclose(type);
   H5Aclose(a);
-  if (!ok) return h5_error(reading, path, "attribute sig of /states is not one integer");
+  if (!ok) return store_error(reading, path, "attribute sig of /states is not one integer");
   if (wide < 0 || wide > INT32_MAX)
     return sc_error_set(SC_ERROR_FILE, "%s: %s: attribute sig of /states is %lld, not in 0 .. %d", reading, path, wide,
                         INT32_MAX);
@@ -82,7 +52,7 @@ static int read_states(const char *path, hid_t set, double **states, int *n, siz
       code =
           sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %d states of %zu numbers", reading, path, *n, *nstate);
     else if (H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *states) < 0)
-      code = h5_error(reading, path, "/states cannot be read");
+      code = store_error(reading, path, "/states cannot be read");
   }
   H5Tclose(type);
   H5Sclose(space);
@@ -91,16 +61,16 @@ static int read_states(const char *path, hid_t set, double **states, int *n, siz
 
 int sc_store_states_read(const char *path, double **states, int *n, size_t *nstate, int *sig) {
   *states = NULL, *n = 0, *nstate = 0, *sig = -1;
-  be_silent();
+  store_be_silent();
   int handle = open(path, O_RDONLY); /* the system's reason is plainer than HDF5's */
   if (handle < 0) return sc_error_set(SC_ERROR_FILE, "%s: %s: %s", reading, path, strerror(errno));
   close(handle);
   hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file < 0) return h5_error(reading, path, "not a readable HDF5 file");
+  if (file < 0) return store_error(reading, path, "not a readable HDF5 file");
   int code;
   hid_t set = H5Dopen2(file, "/states", H5P_DEFAULT);
   if (set < 0)
-    code = h5_error(reading, path, "no dataset /states");
+    code = store_error(reading, path, "no dataset /states");
   else {
     code = read_signature(path, set, sig);
     if (!code) code = read_states(path, set, states, n, nstate);
@@ -114,129 +84,36 @@ int sc_store_states_read(const char *path, double **states, int *n, size_t *nsta
   return code;
 }
 
-/* ------------------------------------------------------------------ pieces of a file */
-
-/* A file in the making. After the first failure everything else is skipped. */
-typedef struct {
-  const char *path;
-  char temporary[4096];
-  hid_t file;
-  int code;
-} writer;
-
-static const char writing[] = "output file";
-
-static void fail(writer *w, const char *what) {
-  if (!w->code) w->code = h5_error(writing, w->path, what);
-}
-
-static int begin(writer *w, const char *path) {
-  be_silent();
-  *w = (writer){.path = path, .file = -1};
-  int n = snprintf(w->temporary, sizeof w->temporary, "%s.%ld.tmp", path, (long)getpid());
-  if (n < 0 || (size_t)n >= sizeof w->temporary)
-    return w->code = sc_error_set(SC_ERROR_FILE, "%s: %.60s...: the path is too long", writing, path);
-  w->file = H5Fcreate(w->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  if (w->file < 0) fail(w, "cannot be made");
-  return w->code;
-}
-
-static int finish(writer *w) {
-  if (w->file >= 0 && H5Fclose(w->file) < 0) fail(w, "cannot be completed");
-  if (!w->code && rename(w->temporary, w->path))
-    w->code = sc_error_set(SC_ERROR_FILE, "%s: %s: %s", writing, w->path, strerror(errno));
-  if (w->code && w->file >= 0) remove(w->temporary);
-  return w->code;
-}
-
-#define ONE ((size_t)-1) /* columns of a dataset of rank 1 */
-#define SIZE_TYPE (sizeof(size_t) == 8 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32)
-
-/* a dataset of rank 2, or 1 (cols ONE); data NULL: written later. Returns it for attributes, or a negative number */
-static hid_t put(writer *w, const char *name, hid_t stored, hid_t memory, size_t rows, size_t cols, const void *data) {
-  if (w->code) return -1;
-  hsize_t dims[2] = {rows, cols};
-  int two = cols != ONE;
-  hid_t space = H5Screate_simple(two ? 2 : 1, dims, NULL);
-  hid_t set = H5Dcreate2(w->file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  int empty = !rows || (two && !cols);
-  if (set < 0 || (!empty && data && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)) fail(w, name);
-  H5Sclose(space);
-  return set;
-}
-
-static void put_doubles(writer *w, const char *name, size_t rows, size_t cols, const double *data) {
-  hid_t set = put(w, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rows, cols, data);
-  if (set >= 0) H5Dclose(set);
-}
-
-static void put_closed(writer *w, const char *name, hid_t stored, hid_t memory, size_t rows, const void *data) {
-  hid_t set = put(w, name, stored, memory, rows, ONE, data);
-  if (set >= 0) H5Dclose(set);
-}
-
-static hid_t text_type(void) {
-  hid_t type = H5Tcopy(H5T_C_S1);
-  H5Tset_size(type, H5T_VARIABLE);
-  H5Tset_cset(type, H5T_CSET_UTF8);
-  return type;
-}
-
-/* n: texts, or -1 for a single one that is no array */
-static void attribute(writer *w, hid_t object, const char *name, hid_t stored, hid_t memory, int n, const void *data) {
-  if (w->code || object < 0) return;
-  hsize_t dim = n < 0 ? 0 : (hsize_t)n;
-  hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &dim, NULL);
-  hid_t a = H5Acreate2(object, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
-  if (a < 0 || H5Awrite(a, memory, data) < 0) fail(w, name);
-  if (a >= 0) H5Aclose(a);
-  H5Sclose(space);
-}
-
-static void attribute_texts(writer *w, hid_t object, const char *name, int n, const char *const *texts) {
-  hid_t type = text_type();
-  attribute(w, object, name, type, type, n, texts);
-  H5Tclose(type);
-}
-
-static void attribute_int(writer *w, hid_t object, const char *name, long long value) {
-  attribute(w, object, name, H5T_STD_I64LE, H5T_NATIVE_LLONG, -1, &value);
-}
-
-static void attribute_double(writer *w, hid_t object, const char *name, double value) {
-  attribute(w, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, -1, &value);
-}
-
 int sc_store_states_write(const char *path, const double *states, int n, size_t nstate, int sig) {
-  writer w;
-  begin(&w, path);
-  hid_t set = put(&w, "states", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, (size_t)n, nstate, states);
-  attribute_int(&w, set, "sig", sig);
+  store_writer w;
+  store_begin(&w, path);
+  hid_t set = store_put(&w, "states", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, (size_t)n, nstate, states);
+  store_attribute_int(&w, set, "sig", sig);
   if (set >= 0) H5Dclose(set);
-  return finish(&w);
+  return store_finish(&w);
 }
 
 /* ------------------------------------------------------------------ results out */
 
-static void put_verdicts(writer *w, const sc_result *r) {
+static void put_verdicts(store_writer *w, const sc_result *r) {
   const char *status[SC_NSTATUS], *flags[SC_NFLAG];
   size_t n = (size_t)r->nenv;
   for (int i = 0; i < SC_NSTATUS; i++) status[i] = sc_status_name(i);
   for (int i = 0; i < SC_NFLAG; i++) flags[i] = sc_flag_name(i);
-  hid_t set = put(w, "status", H5T_STD_U8LE, H5T_NATIVE_UINT8, n, ONE, r->status);
-  attribute_texts(w, set, "names", SC_NSTATUS, status);
+  hid_t set = store_put(w, "status", H5T_STD_U8LE, H5T_NATIVE_UINT8, n, STORE_ONE, r->status);
+  store_attribute_texts(w, set, "names", SC_NSTATUS, status);
   if (set >= 0) H5Dclose(set);
-  set = put(w, "flags", H5T_STD_U32LE, H5T_NATIVE_UINT32, n, ONE, r->flags);
-  attribute_texts(w, set, "names", SC_NFLAG, flags);
+  set = store_put(w, "flags", H5T_STD_U32LE, H5T_NATIVE_UINT32, n, STORE_ONE, r->flags);
+  store_attribute_texts(w, set, "names", SC_NFLAG, flags);
   if (set >= 0) H5Dclose(set);
 }
 
 /* types and ids of all rows, one environment after another */
-static void put_kinds(writer *w, const sc_result *r, const sc_batch *batch) {
+static void put_kinds(store_writer *w, const sc_result *r, const sc_batch *batch) {
   size_t rows = r->efc_offset[r->nenv];
   int *type = malloc((rows + 1) * sizeof *type), *id = malloc((rows + 1) * sizeof *id);
   if ((!type || !id) && !w->code)
-    w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %zu rows", writing, w->path, rows);
+    w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %zu rows", STORE_WRITING, w->path, rows);
   for (int i = 0; i < r->nenv && !w->code; i++) {
     sc_problem p;
     w->code = sc_batch_get(batch, i, &p, NULL);
@@ -245,8 +122,8 @@ static void put_kinds(writer *w, const sc_result *r, const sc_batch *batch) {
       id[r->efc_offset[i] + (size_t)k] = p.efc_id ? p.efc_id[k] : -1;
     }
   }
-  put_closed(w, "efc_type", H5T_STD_I32LE, H5T_NATIVE_INT, rows, type);
-  put_closed(w, "efc_id", H5T_STD_I32LE, H5T_NATIVE_INT, rows, id);
+  store_put_closed(w, "efc_type", H5T_STD_I32LE, H5T_NATIVE_INT, rows, type);
+  store_put_closed(w, "efc_id", H5T_STD_I32LE, H5T_NATIVE_INT, rows, id);
   free(type);
   free(id);
 }
@@ -291,28 +168,28 @@ static void row_J(const sc_problem *p, const sc_rows *rows, double *out) {
 #define PORTION ((size_t)1 << 20) /* numbers written at a time, at least one environment's */
 
 /* `rows` rows of a dataset from row `begin` on */
-static void put_portion(writer *w, hid_t set, const char *name, size_t begin, size_t rows, size_t cols,
+static void put_portion(store_writer *w, hid_t set, const char *name, size_t begin, size_t rows, size_t cols,
                         const double *data) {
-  hsize_t start[2] = {begin, 0}, size[2] = {rows, cols == ONE ? 1 : cols};
-  int rank = cols == ONE ? 1 : 2;
+  hsize_t start[2] = {begin, 0}, size[2] = {rows, cols == STORE_ONE ? 1 : cols};
+  int rank = cols == STORE_ONE ? 1 : 2;
   if (w->code || !rows || !size[1]) return;
   hid_t memory = H5Screate_simple(rank, size, NULL), file = H5Dget_space(set);
   if (H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, size, NULL) < 0 ||
       H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, data) < 0)
-    fail(w, name);
+    store_fail(w, name);
   H5Sclose(memory);
   H5Sclose(file);
 }
 
 /* a dataset over all rows, made environment by environment and written in portions */
-static void put_rows(writer *w, const char *name, const sc_result *r, const sc_batch *batch, size_t cols,
+static void put_rows(store_writer *w, const char *name, const sc_result *r, const sc_batch *batch, size_t cols,
                      row_numbers numbers) {
-  size_t rows = r->efc_offset[r->nenv], each = cols == ONE ? 1 : cols, most = 0, begin = 0, filled = 0;
-  hid_t set = put(w, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rows, cols, NULL);
+  size_t rows = r->efc_offset[r->nenv], each = cols == STORE_ONE ? 1 : cols, most = 0, begin = 0, filled = 0;
+  hid_t set = store_put(w, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, rows, cols, NULL);
   for (int i = 0; i < r->nenv; i++)
     if (r->efc_offset[i + 1] - r->efc_offset[i] > most) most = r->efc_offset[i + 1] - r->efc_offset[i];
   double *buffer = malloc((most * each + PORTION) * sizeof *buffer);
-  if (!buffer && !w->code) w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %s", writing, w->path, name);
+  if (!buffer && !w->code) w->code = sc_error_set(SC_ERROR_MEMORY, "%s: %s: no memory for %s", STORE_WRITING, w->path, name);
   for (int i = 0; i < r->nenv && !w->code; i++) {
     sc_problem p;
     sc_rows extra;
@@ -328,15 +205,15 @@ static void put_rows(writer *w, const char *name, const sc_result *r, const sc_b
   if (set >= 0) H5Dclose(set);
 }
 
-static void put_all_rows(writer *w, int nv, const sc_result *r, const sc_batch *batch) {
+static void put_all_rows(store_writer *w, int nv, const sc_result *r, const sc_batch *batch) {
   const struct {
     const char *name;
     size_t cols;
     row_numbers numbers;
   } sets[] = {
-      {"efc_pos", ONE, row_pos},   {"efc_margin", ONE, row_margin}, {"efc_vel", ONE, row_vel},
-      {"efc_KBIP", 4, row_KBIP},   {"efc_diagA", ONE, row_diagA},   {"efc_R", ONE, row_R},
-      {"efc_D", ONE, row_D},       {"efc_aref", ONE, row_aref},     {"efc_frictionloss", ONE, row_frictionloss},
+      {"efc_pos", STORE_ONE, row_pos},   {"efc_margin", STORE_ONE, row_margin}, {"efc_vel", STORE_ONE, row_vel},
+      {"efc_KBIP", 4, row_KBIP},   {"efc_diagA", STORE_ONE, row_diagA},   {"efc_R", STORE_ONE, row_R},
+      {"efc_D", STORE_ONE, row_D},       {"efc_aref", STORE_ONE, row_aref},     {"efc_frictionloss", STORE_ONE, row_frictionloss},
       {"efc_J", (size_t)nv, row_J},
   };
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -344,23 +221,23 @@ static void put_all_rows(writer *w, int nv, const sc_result *r, const sc_batch *
 }
 
 /* ids, n x 2 */
-static void put_pairs(writer *w, const char *name, size_t n, const int *ids) {
-  hid_t set = put(w, name, H5T_STD_I32LE, H5T_NATIVE_INT, n, 2, ids);
+static void put_pairs(store_writer *w, const char *name, size_t n, const int *ids) {
+  hid_t set = store_put(w, name, H5T_STD_I32LE, H5T_NATIVE_INT, n, 2, ids);
   if (set >= 0) H5Dclose(set);
 }
 
-static void put_contacts(writer *w, const sc_contacts *c) {
+static void put_contacts(store_writer *w, const sc_contacts *c) {
   size_t n = c->contact_offset[c->nenv];
-  put_closed(w, "contact_offset", H5T_STD_U64LE, SIZE_TYPE, (size_t)c->nenv + 1, c->contact_offset);
+  store_put_closed(w, "contact_offset", H5T_STD_U64LE, STORE_SIZE_TYPE, (size_t)c->nenv + 1, c->contact_offset);
   put_pairs(w, "contact_geom", n, c->geom);
   put_pairs(w, "contact_body", n, c->body);
-  put_doubles(w, "contact_dist", n, ONE, c->dist);
-  put_doubles(w, "contact_pos", n, 3, c->pos);
-  put_doubles(w, "contact_frame", n, 9, c->frame);
-  put_doubles(w, "contact_force", n, 6, c->force);
+  store_put_doubles(w, "contact_dist", n, STORE_ONE, c->dist);
+  store_put_doubles(w, "contact_pos", n, 3, c->pos);
+  store_put_doubles(w, "contact_frame", n, 9, c->frame);
+  store_put_doubles(w, "contact_force", n, 6, c->force);
 }
 
-static void put_run(writer *w, const sc_store_run *run, const sc_result *r) {
+static void put_run(store_writer *w, const sc_store_run *run, const sc_result *r) {
   const struct {
     const char *name, *text;
   } texts[] = {
@@ -369,58 +246,43 @@ static void put_run(writer *w, const sc_store_run *run, const sc_result *r) {
       {"device", run->device}, {"backend", run->backend},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    attribute_texts(w, w->file, texts[i].name, -1, &texts[i].text);
-  if (run->rows) attribute_texts(w, w->file, "rows", -1, &run->rows);
-  attribute_double(w, w->file, "impratio", run->impratio);
-  attribute_double(w, w->file, "tolerance", run->tolerance);
-  attribute_int(w, w->file, "max_iterations", run->iterations);
+    store_attribute_texts(w, w->file, texts[i].name, -1, &texts[i].text);
+  if (run->rows) store_attribute_texts(w, w->file, "rows", -1, &run->rows);
+  store_attribute_double(w, w->file, "impratio", run->impratio);
+  store_attribute_double(w, w->file, "tolerance", run->tolerance);
+  store_attribute_int(w, w->file, "max_iterations", run->iterations);
   for (int bit = 0; bit < SC_NFLAG; bit++) {
     long long count = 0;
     for (int i = 0; i < r->nenv; i++) count += (r->flags[i] >> bit) & 1;
-    attribute_int(w, w->file, sc_flag_name(bit), count);
+    store_attribute_int(w, w->file, sc_flag_name(bit), count);
   }
 }
 
 int sc_store_result_write(const char *path, const sc_store_run *run, int nv, const sc_result *r,
                           const sc_batch *batch) {
-  writer w;
+  store_writer w;
   size_t n = (size_t)r->nenv, dofs = (size_t)nv, rows = r->efc_offset[r->nenv];
   if (r->nv_offset[r->nenv] != n * dofs)
-    return sc_error_set(SC_ERROR_INTERNAL, "%s: %s: %zu dofs in all, not %d environments of %d", writing, path,
+    return sc_error_set(SC_ERROR_INTERNAL, "%s: %s: %zu dofs in all, not %d environments of %d", STORE_WRITING, path,
                         r->nv_offset[r->nenv], r->nenv, nv);
-  if (begin(&w, path)) return w.code;
+  if (store_begin(&w, path)) return w.code;
   put_run(&w, run, r);
-  put_doubles(&w, "qacc", n, dofs, r->qacc);
-  put_doubles(&w, "qfrc_constraint", n, dofs, r->qfrc_constraint);
+  store_put_doubles(&w, "qacc", n, dofs, r->qacc);
+  store_put_doubles(&w, "qfrc_constraint", n, dofs, r->qfrc_constraint);
   put_verdicts(&w, r);
-  put_closed(&w, "iterations", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->iterations);
-  put_doubles(&w, "gap", n, ONE, r->gap);
-  put_doubles(&w, "gap_floor", n, ONE, r->gap_floor);
-  put_doubles(&w, "qacc_bound", n, ONE, r->qacc_bound);
-  put_doubles(&w, "objective", n, ONE, r->objective);
-  put_closed(&w, "efc_offset", H5T_STD_U64LE, SIZE_TYPE, n + 1, r->efc_offset);
-  put_doubles(&w, "efc_force", rows, ONE, r->efc_force);
-  put_closed(&w, "efc_state", H5T_STD_U8LE, H5T_NATIVE_UINT8, rows, r->efc_state);
+  store_put_closed(&w, "iterations", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->iterations);
+  store_put_doubles(&w, "gap", n, STORE_ONE, r->gap);
+  store_put_doubles(&w, "gap_floor", n, STORE_ONE, r->gap_floor);
+  store_put_doubles(&w, "qacc_bound", n, STORE_ONE, r->qacc_bound);
+  store_put_doubles(&w, "objective", n, STORE_ONE, r->objective);
+  store_put_closed(&w, "rows_needed", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->rows_needed);
+  store_put_closed(&w, "contacts_needed", H5T_STD_I32LE, H5T_NATIVE_INT32, n, r->contacts_needed);
+  store_put_closed(&w, "efc_offset", H5T_STD_U64LE, STORE_SIZE_TYPE, n + 1, r->efc_offset);
+  store_put_doubles(&w, "efc_force", rows, STORE_ONE, r->efc_force);
+  store_put_closed(&w, "efc_state", H5T_STD_U8LE, H5T_NATIVE_UINT8, rows, r->efc_state);
   put_kinds(&w, r, batch);
   if (run->save_rows) put_all_rows(&w, nv, r, batch);
   if (run->contacts) put_contacts(&w, run->contacts);
-  return finish(&w);
-}
-
-int sc_store_can_write(const char *path) {
-  char folder[4096];
-  size_t n = strlen(path);
-  struct stat there;
-  if (!n || path[n - 1] == '/' || (!stat(path, &there) && !S_ISREG(there.st_mode)))
-    return sc_error_set(SC_ERROR_FILE, "%s: \"%s\" is not the name of a file", writing, path);
-  if (n >= sizeof folder) return sc_error_set(SC_ERROR_FILE, "%s: %.60s...: the path is too long", writing, path);
-  memcpy(folder, path, n + 1);
-  char *slash = strrchr(folder, '/');
-  if (slash)
-    slash[slash == folder] = 0;
-  else
-    memcpy(folder, ".", 2);
-  if (access(folder, W_OK | X_OK))
-    return sc_error_set(SC_ERROR_FILE, "%s: %s: folder %.200s: %s", writing, path, folder, strerror(errno));
-  return SC_OK;
+  if (run->fwdinv) store_put_doubles(&w, "fwdinv", n, 2, run->fwdinv);
+  return store_finish(&w);
 }

@@ -17,6 +17,7 @@ typedef struct sc_store_run {
   const char *rows;            /* who assembled them; NULL: not said */
   int save_rows;               /* 1: the rows' parameters and Jacobian too, NaN where the batch has none */
   const sc_contacts *contacts; /* written too; NULL: none */
+  const double *fwdinv;        /* nenv x 2: both parts of the diagnostic, written too; NULL: none */
 } sc_store_run;
 
 /* The result file of `solve`; nv: dofs of every environment. The batch gives types and ids of rows. It is written

@@ -48,6 +48,11 @@ void sc_context_options_init(sc_context_options *options) {
   options->size = sizeof *options;
 }
 
+void sc_inverse_init(sc_inverse *inverse) {
+  memset(inverse, 0, sizeof *inverse);
+  inverse->size = sizeof *inverse;
+}
+
 void sc_solver_options_init(sc_solver_options *options) {
   memset(options, 0, sizeof *options);
   options->size = sizeof *options;

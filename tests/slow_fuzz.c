@@ -23,3 +23,4 @@ Test(slow_fuzz, rows) {
 
 Test(slow_fuzz, models) { fuzz_files(model_fuzz, FIRST, FILES); }
 Test(slow_fuzz, states) { fuzz_files(states_fuzz, FIRST, FILES); }
+Test(slow_fuzz, environments_set_aside) { fuzz_files(aside_fuzz, FIRST, FILES); }

@@ -1,7 +1,7 @@
 /* Bad input gets a clear reason and the exit status of the contract, and loses nothing. */
 #include "support/command.h"
 
-#include "support/bad_files.h"
+#include "support/bad_asides.h"
 
 #include <criterion/criterion.h>
 #include <hdf5.h>
@@ -129,6 +129,8 @@ static const bad_case usage_cases[] = {
     {"--iterations above its most", "solve ball.xml --iterations 2147483648", 2, "--iterations", {0}},
     {"--ls-iterations below its least", "solve ball.xml --ls-iterations 0", 2, "--ls-iterations: \"0\" is not an integer in 1 ..", {0}},
     {"--noslip below its least", "solve ball.xml --noslip -1", 2, "--noslip", {0}},
+    {"--max-rows below its least", "solve ball.xml --max-rows 0", 2, "--max-rows: \"0\" is not an integer in 1 ..", {0}},
+    {"--max-contacts below its least", "solve ball.xml --max-contacts -1", 2, "--max-contacts", {0}},
     {"--threads below its least", "solve ball.xml --threads 0", 2, "--threads: \"0\" is not an integer in 1 .. 4096", {0}},
     {"--threads above its most", "solve ball.xml --threads 4097", 2, "--threads", {0}},
     {"--method unknown", "solve ball.xml --method gauss", 2, "--method: \"gauss\" is not one of", {0}},
@@ -227,6 +229,88 @@ static void make_damaged(void) {
 Test(bad_input, states) {
   make_damaged();
   CHECK(state_cases);
+}
+
+/* ------------------------------------------------------------------ environments set aside */
+
+static const bad_case aside_cases[] = {
+    {"no file", "replay", 2, "one file is needed, not 0", {0}},
+    {"two files", "replay aside.h5 good.h5", 2, "one file is needed, not 2", {0}},
+    {"an option of solve", "replay aside.h5 --envs 3", 2, "--envs is not an option", {0}},
+    {"--env below its least", "replay aside.h5 --env -1", 2, "--env: \"-1\" is not an integer in 0 ..", {0}},
+    {"an environment that is not there", "replay aside.h5 --env 3", 3, "--env 3: aside.h5 does not hold it; it holds 1 environment, the first of them 0", {0}},
+    {"a missing file", "replay nowhere.h5", 3, "nowhere.h5: No such file", {0}},
+    {"a folder", "replay folder", 3, "folder", {0}},
+    {"an empty file", "replay empty.h5", 3, "empty.h5: not a readable HDF5 file", {0}},
+    {"another kind of file", "replay ball.xml", 3, "ball.xml: not a readable HDF5 file", {0}},
+    {"states", "replay good.h5", 3, "good.h5: it holds no environments set aside", {0}},
+    {"results", "replay out.h5", 3, "out.h5: it holds no environments set aside", {0}},
+    {"half a file", "replay aside_half.h5", 3, "aside_half.h5: not a readable HDF5 file", {0}},
+    {"a wrong first block", "replay aside_header.h5", 3, "aside_header.h5: not a readable HDF5 file", {0}},
+    {"no mark", "replay aside_unmarked.h5", 3, "it holds no environments set aside (no attribute softcon_set_aside)", {0}},
+    {"a later version", "replay aside_later.h5", 3, "its version is 2, and 1 is known", {0}},
+    {"a word for the version", "replay aside_word_mark.h5", 3, "attribute softcon_set_aside is not one integer", {0}},
+    {"no environments", "replay aside_none.h5", 3, "no environment was set aside", {0}},
+    {"no number", "replay aside_no_env.h5", 3, "entry 0: no attribute env", {0}},
+    {"no size", "replay aside_no_nv.h5", 3, "environment 0: no attribute nv", {0}},
+    {"no model", "replay aside_no_model.h5", 3, "environment 0: no attribute model", {0}},
+    {"a word for a size", "replay aside_word_nv.h5", 3, "attribute nv is not one integer", {0}},
+    {"a real for a size", "replay aside_real_nv.h5", 3, "attribute nv is not one integer", {0}},
+    {"a negative size", "replay aside_negative_nv.h5", 3, "attribute nv is -1, not in 0 .. 2147483647", {0}},
+    {"a size beyond 32 bits", "replay aside_vast_nv.h5", 3, "attribute nv is 1099511627776, not in 0 .. 2147483647", {0}},
+    {"another size", "replay aside_other_nv.h5", 3, "M_rownnz has 6 numbers, not 7", {0}},
+    {"rows that are not there", "replay aside_more_rows.h5", 3, "efc_type has 4 numbers, not 2000000000", {0}},
+    {"contacts that are not there", "replay aside_more_contacts.h5", 3, "contact_dim has 1 numbers, not 2", {0}},
+    {"a number for the model", "replay aside_number_model.h5", 3, "attribute model is not a text", {0}},
+    {"an unknown method", "replay aside_method.h5", 3, "options.method is 77", {0}},
+    {"an unknown precision", "replay aside_precision.h5", 3, "precision is 3", {0}},
+    {"an unknown verdict", "replay aside_status.h5", 3, "attribute status is 200, not in 0 .. 6", {0}},
+    {"no tolerance", "replay aside_tolerance.h5", 3, "options.tolerance is nan", {0}},
+    {"no line search", "replay aside_ls.h5", 3, "options.ls_iterations is 0", {0}},
+    {"no inertia", "replay aside_no_M.h5", 3, "no dataset M", {0}},
+    {"no D", "replay aside_no_D.h5", 3, "no dataset efc_D", {0}},
+    {"too few D", "replay aside_short_D.h5", 3, "efc_D has 2 numbers, not 4", {0}},
+    {"a table of D", "replay aside_flat_D.h5", 3, "efc_D has 2 dimensions, not 1", {0}},
+    {"one D", "replay aside_scalar_D.h5", 3, "efc_D has 0 dimensions, not 1", {0}},
+    {"integers for D", "replay aside_integer_D.h5", 3, "efc_D does not hold floating-point numbers", {0}},
+    {"texts for D", "replay aside_word_D.h5", 3, "efc_D does not hold floating-point numbers", {0}},
+    {"reals for types", "replay aside_real_type.h5", 3, "efc_type does not hold integers", {0}},
+    {"numbers for names", "replay aside_number_names.h5", 3, "row_name does not hold texts", {0}},
+    {"names of a fixed length", "replay aside_fixed_names.h5", 3, "row_name does not hold texts", {0}},
+    {"numbers that nobody wrote", "replay aside_hollow.h5", 3, "J_colind has nothing stored", {0}},
+    {"an unknown type", "replay aside_type.h5", 3, "environment 0: sc_batch_set: environment 0: efc_type[0] is 99", {0}},
+    {"a contact of dim 5", "replay aside_dim.h5", 3, "contact_dim[0] is 5, not 3, 4 or 6", {0}},
+    {"a column too far", "replay aside_column.h5", 3, "column 1000 is not in 0 .. 5", {0}},
+    {"a row that begins too far", "replay aside_row_begins.h5", 3, "efc_J: row 0 has", {0}},
+    {"a row that ends too far", "replay aside_row_ends.h5", 3, "M: row 0 has 100000 entries from 0 on, and there are", {0}},
+    {"a negative row", "replay aside_negative_row.h5", 3, "efc_J: row 0 has -3 entries", {0}},
+    {"a file that may not be read", "replay secret.xml", 3, "secret.xml: Permission denied", {.plain_user = 1}},
+    {"a result for a file to add to", "solve ball.xml --envs 3 --set-aside out.h5", 3, "out.h5: it holds no environments set aside", {0}},
+    {"a text to add to", "solve ball.xml --envs 3 --set-aside ball.mjb", 3, "ball.mjb: not a readable HDF5 file", {0}},
+    {"the model to add to", "solve ball.xml --envs 3 --set-aside ball.xml", 2, "--set-aside ball.xml is a file that is read", {0}},
+    {"the states to add to", "solve ball.xml --states good.h5 --set-aside ./good.h5", 2, "is a file that is read", {0}},
+    {"one file for both", "solve ball.xml --envs 3 --out one.h5 --set-aside one.h5", 2, "--out and --set-aside are one file", {0}},
+    {"a missing folder to set aside in", "solve ball.xml --envs 3 --set-aside nowhere/a.h5", 3, "nowhere: No such file", {0}},
+    {"a folder to set aside in", "solve ball.xml --envs 3 --set-aside folder", 3, "is not the name of a file", {0}},
+};
+
+Test(bad_input, environments_set_aside) {
+  make_asides(folder);
+  file_write(folder, "ball.mjb", "no model", 8);
+  CHECK(aside_cases);
+}
+
+/* numbers that are not valid are the environment's verdict, not the file's fault */
+Test(bad_input, invalid_numbers_set_aside) {
+  static const char *const files[][2] = {
+      {"aside_nan_D.h5", "efc_D[0] is nan, not finite and > 0"}, {"aside_infinite_M.h5", "M row 0 entry 0 is inf, not finite"}};
+  make_asides(folder);
+  for (int k = 0; k < 2; k++) {
+    char line[100];
+    snprintf(line, sizeof line, "replay %s", files[k][0]);
+    command_result r = run_line(line, &(command_options){0});
+    cr_expect(r.status == 4 && strstr(r.out, "bad_input") && strstr(r.out, files[k][1]), "%s: %d\n%s%s", line, r.status, r.out, r.err);
+  }
 }
 
 /* ------------------------------------------------------------------ output */

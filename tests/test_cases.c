@@ -305,6 +305,61 @@ static void run_pivot(const variant *v) {
   }
 }
 
+/* ------------------------------------------------------------------ cases that limit the rows */
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* contacts that have rows */
+static int contacts_of(const sc_problem *p) {
+  int n = p->ncon;
+  for (int r = 0; r < p->nefc; r++) n += p->efc_type[r] == SC_CONTACT_FRICTIONLESS;
+  return n;
+}
+
+static void run_limited(const variant *v, const way *w, mjModel *m, mjData *d) {
+  test_run t = open_way(w);
+  double *state = test_numbers((int)mj_stateSize(m, mjSTATE_INTEGRATION));
+  const cJSON *want = of(v->variant, "expect"), *qacc = of(want, "qacc_sorted");
+  double tolerance = number(v, of(of(of(v->variant, "tolerance"), precision_word(w->precision)), "qacc_sorted"));
+  sc_problem p;
+  near_worst worst = {0};
+  CALL(sc_batch_capacity(t.batch, (int)number(v, of(v->variant, "capacity")), 0));
+  mj_resetData(m, d);
+  mj_getState(m, d, state, mjSTATE_INTEGRATION);
+  if (w->own_rows)
+    batch_own_rows(&t, m, d);
+  else
+    batch_states(&t, m, state, mjSTATE_INTEGRATION, 1);
+  solve_run(&t);
+  CALL(sc_batch_get(t.batch, 0, &p, NULL));
+  cr_expect(t.r.status[0] == SC_SOLVED && (t.r.flags[0] & SC_ROWS_DROPPED), "%s, %s: %s, flags %u", v->name, w->word, sc_status_name(t.r.status[0]),
+            t.r.flags[0]);
+  const struct { const char *name; int value; } counts[] = {{"nefc", p.nefc}, {"contacts_kept", contacts_of(&p)}, {"nefc_needed", t.r.rows_needed[0]}};
+  for (int k = 0; k < 3; k++)
+    cr_expect_eq(counts[k].value, (int)number(v, of(want, counts[k].name)), "%s, %s: %s is %d", v->name, w->word, counts[k].name, counts[k].value);
+  double *sorted = test_numbers(p.nv);
+  memcpy(sorted, t.r.qacc, (size_t)p.nv * sizeof *sorted);
+  qsort(sorted, (size_t)p.nv, sizeof *sorted, ascending);
+  for (int i = 0; i < p.nv; i++) near_absolute(&worst, sorted[i], number(v, cJSON_GetArrayItem(qacc, i)), tolerance, "%s, %s: qacc_sorted[%d]", v->name, w->word, i);
+  near_report(&worst);
+  free(sorted);
+  free(state);
+  close_run(&t);
+}
+
+static void run_capacity(const variant *v) {
+  char error[500] = "";
+  mjModel *m = load(v, error, sizeof error);
+  cr_assert(m != NULL, "%s: %s", v->name, error);
+  mjData *d = mj_makeData(m);
+  for (size_t k = 0; k < NWAY; k++) run_limited(v, &ways[k], m, d);
+  mj_deleteData(d);
+  mj_deleteModel(m);
+}
+
 /* ------------------------------------------------------------------ all */
 
 static void ignore(const char *message) { (void)message; }
@@ -352,13 +407,22 @@ static int if_rows(const variant *v) {
   return does;
 }
 
+static int if_capacity(const variant *v) {
+  int does = !strcmp(needs(v), "capacity");
+  if (does) run_capacity(v);
+  return does;
+}
+
 static int if_left_out(const variant *v) {
   const struct {
     const char *needs, *why;
-  } reasons[] = {{"step", "softcon takes no steps"}, {"capacity", "softcon has no limit on rows"}};
+  } reasons[] = {{"step", "softcon takes no steps"}};
+  static const char *const run[] = {"solve", "rows-api", "capacity"};
+  int known = 0;
   for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)
     if (!strcmp(needs(v), reasons[k].needs)) return printf("not run: %s: %s\n", v->name, reasons[k].why) > 0;
-  cr_expect(!strcmp(needs(v), "solve") || !strcmp(needs(v), "rows-api"), "%s: nothing here runs what needs %s", v->name,
+  for (size_t k = 0; k < sizeof run / sizeof *run; k++) known |= !strcmp(needs(v), run[k]);
+  cr_expect(known, "%s: nothing here runs what needs %s", v->name,
             needs(v));
   return 0;
 }
@@ -371,6 +435,11 @@ Test(cases, that_need_a_solve) {
 Test(cases, that_give_rows) {
   int n = each(if_rows);
   cr_expect_geq(n, 3, "only %d variants were run", n);
+}
+
+Test(cases, that_limit_the_rows) {
+  int n = each(if_capacity);
+  cr_expect_geq(n, 4, "only %d variants were run", n);
 }
 
 Test(cases, that_need_more) { printf("%d variants were not run\n", each(if_left_out)); }

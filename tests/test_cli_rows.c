@@ -197,6 +197,57 @@ Test(cli_rows, repaired_environments_are_counted_and_named) {
   cr_assert(strstr(r.out, "1 repaired (environment 0)"), "%s", r.out);
 }
 
+/* the flag, the sizes needed, and the rows that are left */
+Test(cli_rows, capacity) {
+  command_result r;
+  model("arm.xml", arm);
+  run_ok("solve arm.xml --envs 30 --warmup 300 --out all.h5 --quiet", &r);
+  r = run_line("solve arm.xml --envs 30 --warmup 300 --max-rows 14 --max-contacts 3 --out some.h5 --json");
+  cr_assert_eq(r.status, 0, "%s", r.err);
+  cJSON *o = cJSON_Parse(r.out), *capacity = cJSON_GetObjectItem(o, "capacity");
+  data all = read_set("all.h5", "efc_offset"), some = read_set("some.h5", "efc_offset"), needed = read_set("some.h5", "rows_needed");
+  data contacts = read_set("some.h5", "contacts_needed"), flags = read_set("some.h5", "flags");
+  int dropped = 0, most = 0;
+  for (size_t i = 0; i < 30; i++) {
+    double rows = some.x[i + 1] - some.x[i];
+    cr_expect(needed.x[i] == all.x[i + 1] - all.x[i] && rows <= 14 && contacts.x[i] >= 1, "environment %zu: %g rows of %g", i, rows, needed.x[i]);
+    cr_expect_eq((flags.x[i] == 4), rows < needed.x[i], "environment %zu: flags %g", i, flags.x[i]);
+    dropped += rows < needed.x[i];
+    most = (int)fmax(most, needed.x[i]);
+  }
+  cr_expect(dropped > 5 && dropped == cJSON_GetObjectItem(cJSON_GetObjectItem(o, "flags"), "rows_dropped")->valueint, "%d, %s", dropped, r.out);
+  cr_expect(cJSON_GetObjectItem(capacity, "max_rows")->valueint == 14 && cJSON_GetObjectItem(capacity, "max_contacts")->valueint == 3);
+  cr_expect_eq(cJSON_GetObjectItem(capacity, "rows_needed")->valueint, most, "%s", r.out);
+  cJSON_Delete(o);
+  data *read[] = {&all, &some, &needed, &contacts, &flags};
+  for (int k = 0; k < 5; k++) free(read[k]->x);
+  /* what cannot be dropped */
+  model("hang.xml", "<mujoco><worldbody><body name='b' pos='0 0 .2'><freejoint/><geom size='.1'/></body></worldbody>"
+                    "<equality><connect body1='b' anchor='0 0 0'/></equality></mujoco>");
+  r = run_line("solve hang.xml --envs 2 --max-rows 2 --json");
+  cr_assert_eq(r.status, 4);
+  cr_expect(strstr(r.out, "alone have 3 rows, more than max_rows 2; it needs 3 rows and 0 contacts"), "%s", r.out);
+}
+
+Test(cli_rows, fwdinv) {
+  command_result r;
+  model("arm.xml", arm);
+  run_ok("solve arm.xml --envs 30 --warmup 300 --out r.h5 --fwdinv --json --tolerance 1e-12", &r);
+  cJSON *o = cJSON_Parse(r.out), *both = cJSON_GetObjectItem(o, "fwdinv");
+  const cJSON *parts[] = {cJSON_GetObjectItem(cJSON_GetObjectItem(both, "constraint"), "max"), cJSON_GetObjectItem(cJSON_GetObjectItem(both, "applied"), "max")};
+  data d = read_set("r.h5", "fwdinv");
+  cr_assert(d.rank == 2 && d.rows == 30 && d.cols == 2 && cJSON_IsNumber(parts[0]) && cJSON_IsNumber(parts[1]), "%s", r.out);
+  for (size_t k = 0; k < 2; k++) {
+    double most = 0;
+    for (size_t i = 0; i < 30; i++) most = fmax(most, d.x[2 * i + k]);
+    cr_expect(most == parts[k]->valuedouble && most < 1e-5 && (k == 0 || most > 0), "fwdinv[%zu]: %g, %g", k, most, parts[k]->valuedouble);
+  }
+  free(d.x);
+  cJSON_Delete(o);
+  run_ok("solve arm.xml --envs 3 --out r.h5 --quiet", &r);
+  cr_expect(!has_set("r.h5", "fwdinv") && !strstr(r.out, "fwdinv"));
+}
+
 Test(cli_rows, wrong_usage) {
   static const struct {
     const char *line, *says;

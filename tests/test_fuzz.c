@@ -28,3 +28,4 @@ Test(fuzz, rows) {
 
 Test(fuzz, models) { fuzz_files(model_fuzz, 0, FILES); }
 Test(fuzz, states) { fuzz_files(states_fuzz, 0, FILES); }
+Test(fuzz, environments_set_aside) { fuzz_files(aside_fuzz, 0, FILES); }

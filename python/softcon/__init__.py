@@ -10,9 +10,9 @@ Context, Batch, Solver and Model are for repeated solves. row and row_force eval
 from ._library import lib as _lib
 from ._model import Model, mujoco_version
 from ._objects import Batch, Context, Solver, backends
-from ._result import Ragged, Result
+from ._result import Inverse, Ragged, Result
 from ._row import Row, row, row_force
-from ._solve import solve, solve_model
+from ._solve import inverse, solve, solve_model
 from ._words import Code, Error, Flag, State, Status, Type
 
 __version__ = _lib.sc_version().decode()
@@ -23,6 +23,7 @@ __all__ = [
     "Context",
     "Error",
     "Flag",
+    "Inverse",
     "Model",
     "Ragged",
     "Result",
@@ -32,6 +33,7 @@ __all__ = [
     "Status",
     "Type",
     "backends",
+    "inverse",
     "mujoco_version",
     "row",
     "row_force",

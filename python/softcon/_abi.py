@@ -52,7 +52,13 @@ class ContextOptions(Structure):
 class Rows(Structure):
     """sc_rows"""
 
-    _fields_ = _fields(c_void_p, "K B d dp R diagA") + _fields(c_uint, "flags") + _fields(c_int, "bad")
+    _fields_ = (
+        _fields(c_void_p, "K B d dp R diagA")
+        + _fields(c_uint, "flags")
+        + _fields(c_int, "bad")
+        + _fields(c_char_p, "why")
+        + _fields(c_int, "rows_needed contacts_needed")
+    )
 
 
 class SolverOptions(Structure):
@@ -73,8 +79,14 @@ class Result(Structure):
     _fields_ = (
         _fields(c_int, "nenv")
         + _fields(c_void_p, "nv_offset efc_offset qacc qfrc_constraint efc_force efc_state status flags iterations")
-        + _fields(c_void_p, "gap gap_floor qacc_bound objective")
+        + _fields(c_void_p, "gap gap_floor qacc_bound objective rows_needed contacts_needed")
     )
+
+
+class Inverse(Structure):
+    """sc_inverse"""
+
+    _fields_ = _fields(c_size_t, "size") + _fields(c_void_p, "qacc efc_force efc_state qfrc_constraint qfrc_inverse fwdinv")
 
 
 class Phases(Structure):
@@ -111,7 +123,7 @@ Progress = CFUNCTYPE(c_int, c_void_p, c_int, c_int)  # sc_progress
 STRUCTS = {
     struct.__doc__: struct
     for struct in (
-        RowInput, RowOutput, Problem, ContextOptions, Rows, SolverOptions, Result, Phases,
+        RowInput, RowOutput, Problem, ContextOptions, Rows, SolverOptions, Result, Inverse, Phases,
         ModelOptions, ModelInfo, ModelTimes,
     )
 }  # fmt: skip
@@ -134,6 +146,8 @@ SOFTCON = {
     "sc_backend_name": (c_char_p, [c_int]),
     "sc_batch_create": (c_int, [c_void_p, c_int, _OUT]),
     "sc_batch_destroy": (None, [c_void_p]),
+    "sc_batch_capacity": (c_int, [c_void_p, c_int, c_int]),
+    "sc_batch_set_bad": (c_int, [c_void_p, c_int, c_int, c_char_p]),
     "sc_batch_set": (c_int, [c_void_p, c_int, c_void_p]),
     "sc_batch_get": (c_int, [c_void_p, c_int, POINTER(Problem), POINTER(Rows)]),
     "sc_solver_options_init": (None, [POINTER(SolverOptions)]),
@@ -142,6 +156,8 @@ SOFTCON = {
     "sc_solver_pack": (c_int, [c_void_p, c_void_p]),
     "sc_solver_run": (c_int, [c_void_p]),
     "sc_solver_result": (c_int, [c_void_p, POINTER(Result)]),
+    "sc_inverse_init": (None, [POINTER(Inverse)]),
+    "sc_solver_inverse": (c_int, [c_void_p, POINTER(Inverse)]),
     "sc_solver_phases": (c_int, [c_void_p, POINTER(Phases)]),
 }
 
@@ -164,5 +180,6 @@ INIT = {
     "sc_problem_init": Problem,
     "sc_context_options_init": ContextOptions,
     "sc_solver_options_init": SolverOptions,
+    "sc_inverse_init": Inverse,
     "sc_model_options_init": ModelOptions,
 }

@@ -8,7 +8,7 @@ import numpy as np
 from . import _abi
 from ._fields import Table
 from ._library import check, create, error, initialised, lib
-from ._result import Result
+from ._result import Inverse, Result
 from ._words import METHODS, PRECISIONS, Code, Flag, number
 
 
@@ -95,13 +95,18 @@ class Batch(_Child):
     """The problems of nenv environments. One that was never set has no dofs.
 
     Numbers that are not valid do not raise: the environment's verdict becomes bad_input, and `errors[env]` says why.
+    max_rows, max_contacts: capacity of every environment; None: any number. One that has more loses whole contacts, those
+    that ask for the least acceleration along their normals, and is flagged ROWS_DROPPED.
     """
 
-    def __init__(self, context, nenv):
+    def __init__(self, context, nenv, *, max_rows=None, max_contacts=None):
         if not 0 <= nenv < 2**31:
             raise ValueError(f"Batch: nenv is {nenv}, not in 0 .. {2**31 - 1}")
         super().__init__(context, lib.sc_batch_destroy, create(lib.sc_batch_create, context.address, int(nenv)))
         self.nenv = int(nenv)
+        self._limited = bool(max_rows or max_contacts)
+        if self._limited:
+            check(lib.sc_batch_capacity(self.address, max_rows or 0, max_contacts or 0))
         self.errors = {}
         self._sizes = {}  # nv and nefc where they are known to be equal for all environments
 
@@ -118,7 +123,7 @@ class Batch(_Child):
             raise ValueError(f"Batch.fill: the arguments have {table.nenv} environments, expected {self.nenv}")
         self._sizes = {}
         self._put(table, range(self.nenv))
-        self._sizes = {"nv": table.nv, "nefc": table.nefc}
+        self._sizes = {"nv": table.nv} if self._limited else {"nv": table.nv, "nefc": table.nefc}
 
     def set(self, env, M, J=None, **problem):
         """Set one environment; arguments as of softcon.solve, of one environment."""
@@ -152,8 +157,9 @@ class Batch(_Child):
         """What environment env holds, rows evaluated: a dict of arrays (copies), matrices dense.
 
         nv, nefc, ncon, M (nv, nv), J (nefc, nv), qfrc_smooth, qacc_smooth, warmstart (nv; None when not given), type,
-        id, frictionloss, D, aref, R (nefc), contact_dim, contact_friction (ncon, 5), contact_mu, flags, bad; and for
-        rows given by parameters pos, margin, vel, K, B, d, dp, diagA (nefc), otherwise None.
+        id, frictionloss, D, aref, R (nefc), contact_dim, contact_friction (ncon, 5), contact_mu, flags, bad, why (of a
+        bad one), rows_needed, contacts_needed; and for rows given by parameters pos, margin, vel, K, B, d, dp, diagA
+        (nefc), otherwise None.
         """
         p, rows = _abi.Problem(), _abi.Rows()
         check(lib.sc_batch_get(self.address, env, ctypes.byref(p), ctypes.byref(rows)))
@@ -174,6 +180,8 @@ class Batch(_Child):
         out["contact_friction"] = _array_at(p.contact_friction, np.float64, (c, 5))
         out["contact_mu"] = _array_at(p.contact_mu, np.float64, (c,))
         out["flags"], out["bad"] = Flag(rows.flags), bool(rows.bad)
+        out["why"] = rows.why.decode(errors="replace") if rows.why else None
+        out["rows_needed"], out["contacts_needed"] = rows.rows_needed, rows.contacts_needed
         return out
 
 
@@ -227,16 +235,27 @@ class Solver(_Child):
         address = create(lib.sc_solver_create, context.address, ctypes.byref(options))
         super().__init__(context, lib.sc_solver_destroy, address)
         self._packed = {}
+        self._ran = False
 
     def pack(self, batch):
         """Copy a batch into the layout of the solve; the batch is not needed afterwards."""
         check(lib.sc_solver_pack(self.address, batch.address))
         self._packed = {**batch._sizes, "errors": dict(batch.errors)}
+        self._ran = False
 
     def run(self):
         """Solve what was packed last, and certify it; may be repeated. Returns a Result."""
         check(lib.sc_solver_run(self.address))
+        self._ran = True
         return Result(self.address, **self._packed)
+
+    def inverse(self, qacc=None):
+        """Inverse dynamics of what was packed last: the forces that belong to qacc; see softcon.inverse.
+
+        None: the answers of the last run, for its fwdinv diagnostic.
+        """
+        sizes = {name: self._packed.get(name) for name in ("nv", "nefc")}
+        return Inverse(self.address, qacc, self._ran, **sizes)
 
     def solve(self, batch):
         """pack(batch) and run()."""

@@ -58,6 +58,62 @@ def _copy(address, dtype, n):
     return out
 
 
+def _offsets(r):
+    """nv_offset and efc_offset of an sc_result"""
+    return [_copy(a, np.uintp, r.nenv + 1).astype(np.int64) for a in (r.nv_offset, r.efc_offset)]
+
+
+def _shaped(flat, offsets, size):
+    """(N, size), or Ragged where the sizes differ (None)"""
+    return Ragged(flat, offsets) if size is None else flat.reshape(len(offsets) - 1, size)
+
+
+class Inverse:
+    """What forces belong to given accelerations, in closed form. Shapes and NaN as in Result.
+
+    efc_force        f(J qacc - aref)
+    efc_state        State of every row (uint8)
+    qfrc_constraint  J' efc_force
+    qfrc_inverse     M qacc - qfrc_smooth - J' efc_force: what must be applied beyond qfrc_smooth. MuJoCo's is this plus
+                     qfrc_applied + qfrc_actuator + J'xfrc_applied
+    fwdinv           (N, 2) |J'f of the last run - J'f| and |qfrc_inverse|; None without a run
+    """
+
+    def __init__(self, solver, qacc, ran, nv=None, nefc=None):
+        r = _abi.Result()
+        check(lib.sc_solver_result(solver, ctypes.byref(r)))
+        nv_offset, efc_offset = _offsets(r)
+        dofs, rows = int(nv_offset[-1]), int(efc_offset[-1])
+        io = _abi.Inverse()
+        lib.sc_inverse_init(ctypes.byref(io))
+        if qacc is not None:
+            qacc = _flat("qacc", qacc, nv_offset)
+            io.qacc = qacc.ctypes.data
+        force, state, constraint, inverse = np.empty(rows), np.empty(rows, np.uint8), np.empty(dofs), np.empty(dofs)
+        self.fwdinv = np.empty((r.nenv, 2)) if ran else None
+        io.efc_force, io.efc_state = force.ctypes.data, state.ctypes.data
+        io.qfrc_constraint, io.qfrc_inverse = constraint.ctypes.data, inverse.ctypes.data
+        io.fwdinv = self.fwdinv.ctypes.data if ran else None
+        check(lib.sc_solver_inverse(solver, ctypes.byref(io)))
+        self.efc_force, self.efc_state = _shaped(force, efc_offset, nefc), _shaped(state, efc_offset, nefc)
+        self.qfrc_constraint, self.qfrc_inverse = _shaped(constraint, nv_offset, nv), _shaped(inverse, nv_offset, nv)
+
+
+def _flat(name, values, offsets):
+    """An array (N, nv), one of its shape (nv,) for all, or a list of arrays, one after another."""
+    sizes = np.diff(offsets)
+    if isinstance(values, Ragged) or (isinstance(values, (list, tuple)) and len({np.shape(v) for v in values}) > 1):
+        values = [np.asarray(v, np.float64) for v in values]
+        if [v.shape for v in values] != [(int(s),) for s in sizes]:
+            raise ValueError(f"{name}: {len(values)} arrays, expected one of (nv,) for each of {len(sizes)} environments")
+        return np.ascontiguousarray(np.concatenate(values) if values else np.empty(0))
+    out = np.asarray(values, np.float64)
+    nv = int(sizes[0]) if len(sizes) else 0
+    if len(set(sizes.tolist())) > 1 or out.shape not in ((len(sizes), nv), (nv,)):
+        raise ValueError(f"{name} has shape {out.shape}, expected ({len(sizes)}, nv) or (nv,)")
+    return np.ascontiguousarray(np.broadcast_to(out, (len(sizes), nv))).reshape(-1)
+
+
 class Result:
     """Answers of N environments.
 
@@ -77,6 +133,7 @@ class Result:
     gap_floor        (N,) what rounding alone can leave of it
     qacc_bound       (N,) bound on the relative error of qacc in the metric of M
     objective        (N,) cost at the answer
+    rows_needed, contacts_needed (N,) how many each has without a capacity (max_rows, max_contacts)
     phases           seconds spent, added up over threads: pack, solve, certificate, unpack
     errors           {environment: text} for numbers that are not valid, where the library named them
     """
@@ -86,11 +143,10 @@ class Result:
         check(lib.sc_solver_result(solver, ctypes.byref(r)))
         check(lib.sc_solver_phases(solver, ctypes.byref(phases)))
         n = r.nenv
-        nv_offset, efc_offset = (_copy(a, np.uintp, n + 1).astype(np.int64) for a in (r.nv_offset, r.efc_offset))
+        nv_offset, efc_offset = _offsets(r)
 
         def over(address, dtype, offsets, size):
-            flat = _copy(address, dtype, int(offsets[-1]))
-            return Ragged(flat, offsets) if size is None else flat.reshape(n, size)
+            return _shaped(_copy(address, dtype, int(offsets[-1])), offsets, size)
 
         self.qacc = over(r.qacc, np.float64, nv_offset, nv)
         self.qfrc_constraint = over(r.qfrc_constraint, np.float64, nv_offset, nv)
@@ -101,6 +157,8 @@ class Result:
         self.iterations = _copy(r.iterations, np.int32, n)
         for name in ("gap", "gap_floor", "qacc_bound", "objective"):
             setattr(self, name, _copy(getattr(r, name), np.float64, n))
+        for name in ("rows_needed", "contacts_needed"):
+            setattr(self, name, _copy(getattr(r, name), np.int32, n))
         self.phases = {name: getattr(phases, name) for name, _ in _abi.Phases._fields_}
         self.errors = dict(errors)
 

@@ -23,8 +23,8 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
           vel=None, solref=None, solimp=None, diagA=None, curvature=None, adhesion=None, D=None, aref=None,
           frictionloss=None, contact_dim=None, contact_friction=None, contact_solreffriction=None, contact_mu=None,
           timestep=None, impratio=None, refsafe=None, method=None, precision=None, iterations=None,
-          ls_iterations=None, tolerance=None, ls_tolerance=None, retry=None, threads=None, backend=None,
-          context=None):  # fmt: skip
+          ls_iterations=None, tolerance=None, ls_tolerance=None, retry=None, max_rows=None, max_contacts=None,
+          threads=None, backend=None, context=None):  # fmt: skip
     """Solve N independent problems: minimise 1/2 (a - a_smooth)' M (a - a_smooth) + sum of the rows' costs over a.
 
     Every argument is an array with a leading axis over environments; or an array without it, the same for all; or a
@@ -59,8 +59,8 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
     contact_friction (ncon, 5)       tangents, spin, rolls
     contact_solreffriction (ncon, 2) solref of friction rows
 
-    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry: see Solver. threads,
-    backend: see Context; or a context that is kept from call to call.
+    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry: see Solver. max_rows,
+    max_contacts: see Batch. threads, backend: see Context; or a context that is kept from call to call.
 
     Returns a Result. ValueError: shapes that do not fit. Error: what the library refuses. Numbers that are not valid
     (NaN, negative masses) raise nothing: that environment's verdict is bad_input or not_spd.
@@ -79,15 +79,35 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
             ctx, method=method, precision=precision, iterations=iterations, ls_iterations=ls_iterations,
             tolerance=tolerance, ls_tolerance=ls_tolerance, retry=retry,
         ) as solver,
-        Batch(ctx, table.nenv) as batch,
+        Batch(ctx, table.nenv, max_rows=max_rows, max_contacts=max_contacts) as batch,
     ):  # fmt: skip
         batch.fill_table(table)
         return solver.solve(batch)
 
 
+def inverse(qacc, M, J=None, *, threads=None, backend=None, context=None, **problem):
+    """Inverse dynamics of N environments: the constraint forces at given accelerations, in closed form, in double.
+
+    qacc (nv)   with a leading axis over environments, or the same for all, or a list with one array per environment
+    M, J and the other arguments of the problem: as in solve
+
+    Returns an Inverse: efc_force, efc_state, qfrc_constraint, qfrc_inverse. For models: Batch.fill_model, Solver.pack,
+    Solver.inverse.
+    """
+    table = Table("softcon.inverse", {"M": M, "J": J, **problem})
+    with (
+        _context(context, threads, backend) as ctx,
+        Solver(ctx) as solver,
+        Batch(ctx, table.nenv) as batch,
+    ):
+        batch.fill_table(table)
+        solver.pack(batch)
+        return solver.inverse(qacc)
+
+
 def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=None, method=None, precision=None,
                 iterations=None, ls_iterations=None, tolerance=None, ls_tolerance=None, warmstart=None, retry=None,
-                threads=None, backend=None, context=None, progress=None):  # fmt: skip
+                max_rows=None, max_contacts=None, threads=None, backend=None, context=None, progress=None):  # fmt: skip
     """Solve a MuJoCo model's problem in N states.
 
     model     path of an MJCF or .mjb file, a mujoco.MjModel (copied), or a softcon.Model
@@ -95,7 +115,7 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
     method    "newton" or "cg"; precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
-    threads, backend, context: as in solve
+    max_rows, max_contacts, threads, backend, context: as in solve
     progress  function(done, total), called while rows are made; what it raises ends the call
 
     Returns a Result: qacc is (N, nv), efc_force is Ragged, its rows in MuJoCo's order.
@@ -114,6 +134,6 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
             warmstart=warmstart, method=method,
         )  # fmt: skip
         solver = stack.enter_context(Solver(ctx, precision=precision, retry=retry, **options))
-        batch = stack.enter_context(Batch(ctx, len(states)))
+        batch = stack.enter_context(Batch(ctx, len(states), max_rows=max_rows, max_contacts=max_contacts))
         batch.fill_model(model, states, sig, progress)
         return solver.solve(batch)

@@ -146,6 +146,39 @@ class Forms(unittest.TestCase):
         self.assertIn("0 environments", repr(r))
 
 
+class InverseDynamics(unittest.TestCase):
+    def test_closed_form(self):
+        balls = support.ball(6)
+        with softcon.Context(1) as context, softcon.Solver(context) as solver, softcon.Batch(context, 6) as batch:
+            batch.fill(**balls)
+            result = solver.solve(batch)
+            own = solver.inverse()
+            ready = batch.get(0)
+        np.testing.assert_allclose(own.efc_force, result.efc_force, rtol=1e-9)
+        self.assertLess(own.fwdinv.max(), 1e-9)
+        qacc = result.qacc + [0, 0, -3.0]  # sticks deeper: every row quadratic
+        at = softcon.inverse(qacc, **balls)
+        x = ready["J"] @ qacc[0] - ready["aref"]
+        quadratic = at.efc_state[0] == softcon.State.QUADRATIC
+        np.testing.assert_allclose(at.efc_force[0][quadratic], (-ready["D"] * x)[quadratic], rtol=1e-13)
+        np.testing.assert_allclose(at.qfrc_constraint[0], ready["J"].T @ at.efc_force[0], rtol=1e-13)
+        residual = ready["M"] @ qacc[0] - balls["qfrc_smooth"][0] - at.qfrc_constraint[0]
+        np.testing.assert_allclose(at.qfrc_inverse[0], residual, rtol=1e-12)
+        self.assertIsNone(at.fwdinv)
+
+    def test_shapes(self):
+        balls = support.ball(3)
+        self.assertEqual(softcon.inverse([0, 0, 1.0], **balls).qfrc_inverse.shape, (3, 3))
+        self.assertEqual(softcon.inverse(np.zeros((3, 3)), **balls).efc_force.shape, (3, 3))
+        with self.assertRaisesRegex(ValueError, r"qacc has shape \(2, 3\)"):
+            softcon.inverse(np.zeros((2, 3)), **balls)
+        with softcon.Context(1) as context, softcon.Solver(context) as solver, softcon.Batch(context, 1) as batch:
+            batch.fill(**support.ball(1))
+            solver.pack(batch)
+            with self.assertRaisesRegex(softcon.Error, "sc_solver_run"):
+                solver.inverse()
+
+
 class Results(unittest.TestCase):
     def test_ragged(self):
         x = softcon.Ragged(np.arange(5.0), np.array([0, 2, 2, 5]))
@@ -175,6 +208,23 @@ class Results(unittest.TestCase):
         r = softcon.solve(**support.ball(2), solref=(0.001, 1))
         self.assertEqual(r.flag_words(1), ["clamped"])
         self.assertEqual(softcon.solve(**support.ball(2)).flag_words(1), [])
+
+    def test_capacity(self):
+        balls = support.ball(5)
+        balls["pos"][:, 0] = -1e-3
+        two = dict(  # the same ball twice, the second contact deeper
+            balls, J=np.tile(balls["J"], (2, 1)), type=["contact_elliptic"] * 6, contact_dim=[3, 3],
+            contact_friction=np.tile(balls["contact_friction"], (2, 1)), pos=np.tile(balls["pos"], (1, 2)),
+        )  # fmt: skip
+        two["pos"][:, 3] *= 2
+        balls["pos"][:, 0] *= 2
+        for kept in (dict(max_rows=5), dict(max_contacts=1)):
+            result, alone = softcon.solve(**two, **kept), softcon.solve(**balls)
+            np.testing.assert_array_equal(result.qacc, alone.qacc)
+            self.assertTrue((result.flags == softcon.Flag.ROWS_DROPPED).all())
+            self.assertEqual((result.rows_needed[0], result.contacts_needed[0]), (6, 2))
+            self.assertEqual(list(result.efc_force.sizes), [3] * 5)
+        self.assertEqual(softcon.solve(**two, max_rows=6).flags.max(), 0)
 
     def test_outlives_solver(self):
         with softcon.Context() as context, softcon.Batch(context, 3) as batch, softcon.Solver(context) as solver:
@@ -242,6 +292,7 @@ class Mistakes(unittest.TestCase):
             (dict(type=9), "efc_type"),
             (dict(tolerance=-1), "tolerance"),
             (dict(backend="abacus"), "abacus"),
+            (dict(max_rows=-1), "max_rows"),
         ):
             with self.subTest(words), self.assertRaisesRegex(softcon.Error, words) as caught:
                 softcon.solve(**{**support.ball(4), **change})

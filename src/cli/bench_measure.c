@@ -212,7 +212,7 @@ static int judge_line(bench *b, const job *j, const bench_rival *rival, const do
 /* Times are already in the line; summarise counts everything else, and its own times are of one run only. */
 static int count_line(const job *j, bench_rival *rival, bench_line *l) {
   summary times = l->s;
-  int status = summarise(j, &rival->t, &l->s, NULL);
+  int status = summarise(j, &rival->t, NULL, &l->s, NULL);
   l->s.us_per_env = times.us_per_env;
   l->s.us_pack = times.us_pack, l->s.us_solve = times.us_solve;
   l->s.us_certificate = times.us_certificate, l->s.us_unpack = times.us_unpack;

@@ -36,5 +36,6 @@ int cli_refuse(const cli_options *options);
 int cmd_solve(const cli_options *options);
 int cmd_bench(const cli_options *options);
 int cmd_inspect(const cli_options *options);
+int cmd_replay(const cli_options *options);
 
 #endif

@@ -93,7 +93,7 @@ static void close_inspection(inspection *s) {
   timed_solver_close(&s->solver);
   free(s->info);
   free(s->A);
-  free(s->steps);
+  trace_free(&s->trace);
   job_close(&s->job);
   sc_context_destroy(s->context);
 }

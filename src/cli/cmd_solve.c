@@ -1,19 +1,30 @@
 #include "plot.h"
 #include "report.h"
+#include "set_aside.h"
 #include "store.h"
+#include "store_aside.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* ------------------------------------------------------------------ output */
 
-/* Results must not replace what they are made from. */
-static int check_out(const cli_options *o) {
-  const char *inputs[] = {o->models[0], o->states};
-  struct stat out, in;
+static int same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return a && b && (!strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino));
+}
+
+/* Results must not replace what they are made from, nor each other. */
+static int check_outputs(const cli_options *o) {
+  const char *const outputs[] = {o->out, o->set_aside}, *const names[] = {"out", "set-aside"};
   for (int i = 0; i < 2; i++)
-    if (inputs[i] && !stat(o->out, &out) && !stat(inputs[i], &in) && out.st_dev == in.st_dev && out.st_ino == in.st_ino)
-      return cli_fail_with(EXIT_USAGE, "solve: --out %s is a file that is read", o->out);
-  return sc_store_can_write(o->out) ? cli_fail(SC_ERROR_FILE) : 0;
+    if (same_file(outputs[i], o->models[0]) || same_file(outputs[i], o->states))
+      return cli_fail_with(EXIT_USAGE, "solve: --%s %s is a file that is read", names[i], outputs[i]);
+  if (same_file(o->out, o->set_aside)) return cli_fail_with(EXIT_USAGE, "solve: --out and --set-aside are one file: %s", o->out);
+  int code = o->out ? sc_store_can_write(o->out) : SC_OK;
+  if (!code && o->set_aside) code = sc_aside_can_add(o->set_aside);
+  return code ? cli_fail(code) : 0;
 }
 
 static int write_result(const job *j, sc_context *context, const timed_solver *t, const report *r) {
@@ -33,7 +44,7 @@ static int write_result(const job *j, sc_context *context, const timed_solver *t
   int code = SC_OK;
   if (j->options->save_contacts)
     code = sc_model_contacts(context, j->model, j->states, j->sig, j->nenv, j->batch, &t->result, &contacts);
-  run.contacts = contacts;
+  run.contacts = contacts, run.fwdinv = r->fwdinv;
   if (!code) code = sc_store_result_write(r->out, &run, j->info.nv, &t->result, j->batch);
   sc_contacts_destroy(contacts);
   return code ? cli_fail(code) : 0;
@@ -41,11 +52,27 @@ static int write_result(const job *j, sc_context *context, const timed_solver *t
 
 /* ------------------------------------------------------------------ the command */
 
+/* write, print and draw what came out; an exit status */
+static int deliver(const cli_options *o, sc_context *context, const job *j, timed_solver *t, report *r) {
+  char precision[32];
+  r->precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
+  r->threads = sc_context_threads(context);
+  int status = o->out ? write_result(j, context, t, r) : 0;
+  if (!status && o->set_aside) status = set_aside(j, t, o->set_aside, &r->aside);
+  if (status) return status;
+  if (o->json)
+    report_json(r);
+  else
+    report_table(r);
+  if (o->plot && (status = plot_solve(j, t))) return status;
+  return all_solved(r->summary) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+}
+
 /* everything after the context; the caller closes job and solver */
 static int solve(const cli_options *o, sc_context *context, job *j, timed_solver *t, progress *p) {
-  char precision[32];
   summary s;
   comparison c = {.done = 0};
+  report r = {.job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context), .out = o->out};
   double compare_share = o->compare >= 0 ? 0.3 : 0, states_share = o->states ? 0 : 0.9 - compare_share;
   int status = job_open(j, o, o->models[0]);
   progress_stage(p, states_share, "states");
@@ -61,22 +88,13 @@ static int solve(const cli_options *o, sc_context *context, job *j, timed_solver
     if (!status) status = timed_solver_run(t, 1, 0.8, p);
   }
   progress_clear(p);
-  if (!status) status = summarise(j, t, &s, &c);
-  if (status) return status;
-  if (interrupted() && o->compare >= 0)
+  if (!status && o->fwdinv && !(r.fwdinv = fwdinv_numbers(t))) status = EXIT_INTERNAL;
+  if (!status) status = summarise(j, t, r.fwdinv, &s, &c);
+  if (!status && interrupted() && o->compare >= 0)
     cli_note(o, "interrupted: the comparison was %s", c.done ? "cut short" : "left out");
-  report r = {
-      .job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context)};
-  r.precision = options_word("precision", o->precision > 0 ? o->precision : 0, precision, sizeof precision);
-  r.threads = sc_context_threads(context);
-  r.out = o->out;
-  if (o->out && (status = write_result(j, context, t, &r))) return status;
-  if (o->json)
-    report_json(&r);
-  else
-    report_table(&r);
-  if (o->plot && (status = plot_solve(j, t))) return status;
-  return all_solved(&s) && j->nenv == j->asked ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+  if (!status) status = deliver(o, context, j, t, &r);
+  free(r.fwdinv);
+  return status;
 }
 
 int cmd_solve(const cli_options *o) {
@@ -87,7 +105,7 @@ int cmd_solve(const cli_options *o) {
   if (o->nmodel != 1)
     return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
   int status = cli_refuse(o);
-  if (!status && o->out) status = check_out(o);
+  if (!status) status = check_outputs(o);
   if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = job_context(o->threads, o->backend, &context);
   if (status) return status;

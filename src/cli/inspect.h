@@ -4,6 +4,7 @@
 
 #include "job.h"
 #include "softcon_inspect.h"
+#include "trace.h"
 
 #include <cJSON.h>
 
@@ -41,11 +42,6 @@ int json_print(cJSON *object); /* and delete it; an exit status */
 
 /* ------------------------------------------------------------------ the state */
 
-typedef struct inspect_step {
-  double cost, gradient, step; /* of the iterate; scaled |gradient|; |a - a before|_M */
-  int changes;                 /* rows whose zone differs from the iterate before */
-} inspect_step;
-
 typedef struct inspection {
   const cli_options *options;
   sc_context *context;
@@ -62,8 +58,7 @@ typedef struct inspection {
   double condition;  /* of M + J' K J at the answer, estimated */
   timed_solver solver;
   int status; /* verdict */
-  inspect_step *steps;
-  int nstep; /* iterates 0 .. nstep-1 */
+  trace trace;
 } inspection;
 
 /* Exit statuses, as in job.h. */

@@ -1,67 +1,31 @@
-/* The solve of one state, iterate by iterate: it is done again with 0, 1, 2, ... iterations, and since the solver is
- * deterministic these are the iterates of the whole solve. */
+/* The solve of one state, and the linear algebra at its answer. */
 #include "inspect.h"
+#include "linear.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_STEPS 200
-
-/* |x - y|_M */
-static double distance(const sc_problem *p, const double *x, const double *y) {
-  double sum = 0;
-  for (int i = 0; i < p->nv; i++)
-    for (int k = p->M_rowadr[i]; k < p->M_rowadr[i] + p->M_rownnz[i]; k++) {
-      int j = p->M_colind[k];
-      sum += (i == j ? 1 : 2) * p->M[k] * (x[i] - y[i]) * (x[j] - y[j]);
+int inspect_linear(inspection *s) {
+  const sc_result *r = &s->solver.result;
+  size_t n = (size_t)s->nv;
+  s->condition = (double)NAN;
+  for (int i = 0; i < s->nefc; i++) s->A[i] = (double)NAN;
+  if (!n || s->rows.bad || s->status == SC_BAD_INPUT) return 0;
+  double *L = malloc((2 * n * n + 6 * n) * sizeof *L);
+  if (!L) return cli_fail_with(EXIT_INTERNAL, "no memory for a matrix of %zu x %zu", n, n);
+  double *H = L + n * n, *y = H + n * n;
+  linear_M(&s->problem, L);
+  if (linear_factor(L, n)) {
+    linear_A(&s->problem, L, s->A, y);
+    if (isfinite(r->qacc[0])) {
+      linear_hessian(&s->problem, r->qacc, r->efc_state, H, y);
+      memcpy(L, H, n * n * sizeof *L);
+      if (linear_factor(L, n)) s->condition = linear_condition(H, L, n, y);
     }
-  return sqrt(fmax(sum, 0));
-}
-
-typedef struct {
-  double *qacc;   /* of the iterate before */
-  uint8_t *state; /* its zones */
-} memory;
-
-/* iterate k, compared with the one in memory, which it replaces */
-static int take_step(inspection *s, int k, memory *before) {
-  sc_solver_options o = s->solver.options;
-  sc_solver *solver = NULL;
-  sc_result r;
-  sc_check_report report = {0};
-  size_t nv = (size_t)s->nv, nefc = (size_t)s->nefc;
-  o.iterations = k;
-  int code = sc_solver_create(s->context, &o, &solver);
-  if (!code) code = sc_solve(solver, s->job.batch);
-  if (!code) code = sc_solver_result(solver, &r);
-  if (!code && nv) code = sc_check(&s->problem, r.qacc, NULL, &report);
-  if (!code) {
-    inspect_step *step = &s->steps[k];
-    *step = (inspect_step){.cost = r.objective[0], .gradient = report.gradient * report.scale};
-    for (size_t i = 0; k && i < nefc; i++) step->changes += r.efc_state[i] != before->state[i];
-    step->step = k ? distance(&s->problem, r.qacc, before->qacc) : 0;
-    if (nv) memcpy(before->qacc, r.qacc, nv * sizeof *r.qacc);
-    if (nefc) memcpy(before->state, r.efc_state, nefc);
   }
-  sc_solver_destroy(solver);
-  return code ? cli_fail(code) : 0;
-}
-
-static int take_steps(inspection *s) {
-  memory before = {malloc(((size_t)s->nv + 1) * sizeof(double)), malloc((size_t)s->nefc + 1)};
-  int n = s->solver.result.iterations[0], status = 0;
-  n = n < MOST_STEPS ? n : MOST_STEPS;
-  s->steps = calloc((size_t)n + 1, sizeof *s->steps);
-  if (!before.qacc || !before.state || !s->steps)
-    status = cli_fail_with(EXIT_INTERNAL, "no memory for %d iterations", n);
-  for (int k = 0; k <= n && !status; k++) {
-    status = take_step(s, k, &before);
-    if (!status) s->nstep = k + 1;
-  }
-  free(before.qacc);
-  free(before.state);
-  return status;
+  free(L);
+  return 0;
 }
 
 int inspect_solve(inspection *s) {
@@ -72,7 +36,7 @@ int inspect_solve(inspection *s) {
   if (code) return cli_fail(code);
   s->status = s->solver.result.status[0];
   int answered = s->status != SC_BAD_INPUT && s->status != SC_NOT_SPD && s->status != SC_NOT_FINITE;
-  return answered ? take_steps(s) : 0;
+  return answered ? trace_solve(&s->trace, s->context, s->job.batch, &s->solver.options, s->solver.result.iterations[0]) : 0;
 }
 
 /* ------------------------------------------------------------------ output */
@@ -88,20 +52,11 @@ void inspect_solve_table(const inspection *s) {
   print_flags(r->flags[0]);
   printf("; %s, f64, %d iteration%s of at most %d, tolerance %g\n", sc_method_name(s->job.method), r->iterations[0],
          r->iterations[0] == 1 ? "" : "s", s->solver.options.iterations, s->solver.options.tolerance);
-  if (!s->nstep) return;
+  if (!s->trace.n) return;
   printf("certified  gap %.3g (rounding alone: %.2g), qacc within %.3g of the optimum (relative, in the M-norm)\n",
          r->gap[0], r->gap_floor[0], r->qacc_bound[0]);
   if (isfinite(s->condition)) printf("condition  of M + J'KJ at the answer: about %.2g\n", s->condition);
-  printf("\n  %9s  %22s  %12s  %12s  %s\n", "iteration", "cost", "gradient", "step", "rows that changed their state");
-  for (int k = 0; k < s->nstep; k++) {
-    const inspect_step *step = &s->steps[k];
-    printf("  %9d  %22.14g  %12.3g  ", k, step->cost, step->gradient);
-    if (k)
-      printf("%12.3g  %d\n", step->step, step->changes);
-    else
-      printf("%12s  %s\n", "-", "-");
-  }
-  printf("  (gradient: |M a - qfrc_smooth - J'f| / trace M; step: |a - a before| in the M-norm)\n");
+  trace_table(&s->trace);
 }
 
 void inspect_solve_json(const inspection *s, cJSON *object) {
@@ -119,14 +74,5 @@ void inspect_solve_json(const inspection *s, cJSON *object) {
   json_number(o, "qacc_bound", r->qacc_bound[0]);
   json_number(o, "condition", s->condition);
   json_numbers(o, "qacc", r->qacc, s->nv);
-  cJSON *steps = cJSON_AddArrayToObject(o, "steps");
-  for (int k = 0; k < s->nstep; k++) {
-    cJSON *step = cJSON_CreateObject();
-    cJSON_AddNumberToObject(step, "iteration", k);
-    json_number(step, "cost", s->steps[k].cost);
-    json_number(step, "gradient", s->steps[k].gradient);
-    json_number(step, "step", s->steps[k].step);
-    cJSON_AddNumberToObject(step, "changes", s->steps[k].changes);
-    cJSON_AddItemToArray(steps, step);
-  }
+  trace_json(&s->trace, "steps", o);
 }

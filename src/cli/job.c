@@ -135,7 +135,9 @@ static int go_on(void *arg, int done, int total) {
 }
 
 int job_batch(job *j, sc_context *context, progress *p) {
+  const cli_options *o = j->options;
   int code = sc_batch_create(context, j->nenv, &j->batch);
+  if (!code) code = sc_batch_capacity(j->batch, o->max_rows > 0 ? o->max_rows : 0, o->max_contacts > 0 ? o->max_contacts : 0);
   if (code) return cli_fail(code);
   code = sc_model_batch(context, j->model, j->states, j->sig, j->nenv, j->batch, &j->times, go_on, p);
   progress_clear(p);

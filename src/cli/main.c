@@ -21,6 +21,8 @@ static const command commands[] = {
     {"bench", "[MODEL.xml ...]",
      "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench,
      "softcon bench scenes/legged.xml --envs 512"},
+    {"replay", "FILE.h5", "solves again an environment that a run has set aside, alone, and prints every iteration", FOR_REPLAY, cmd_replay,
+     "softcon solve scenes/gripper.xml --envs 64 --iterations 2 --set-aside aside.h5; softcon replay aside.h5 --iterations 50"},
 };
 #define NCOMMAND (sizeof commands / sizeof *commands)
 
@@ -68,7 +70,6 @@ void cli_note(const cli_options *options, const char *format, ...) {
 int cli_refuse(const cli_options *o) {
   char word[32];
   static const char not_yet[] = "is not in this version";
-  if (o->later) return cli_fail_with(EXIT_INPUT, "--%s %s", o->later, not_yet);
   if (o->method > METHOD_CG)
     return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
   if (o->precision == PRECISION_MIXED) return cli_fail_with(EXIT_INPUT, "--precision mixed %s", not_yet);

@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------ the table */
 
-typedef enum { FLAG, TEXT, INTEGER, SEED, REAL, CHOICE, LATER } kind;
+typedef enum { FLAG, TEXT, INTEGER, SEED, REAL, CHOICE } kind;
 
 typedef struct {
   const char *name;
@@ -32,18 +32,18 @@ static const option table[] = {
   {"envs",          "N",                      INTEGER, AT(envs), 0, INT_MAX, BOTH, "how many states to make (default 1024; bench 4096); with --recorded: to use at most"},
   {"seed",          "S",                      SEED,    AT(seed), 0, 0, BOTH, "seed of the states that are made (default 0)"},
   {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, BOTH, "steps taken before a state is used (default 100)"},
-  {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH, "how to solve (default: the model's); this version: newton, cg"},
-  {"precision",     "f64|f32|mixed",          CHOICE,  AT(precision), 0, 0, BOTH, "of the iteration (default f64; bench all); the verdict is always in double"},
+  {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH | FOR_REPLAY, "how to solve (default: the model's); this version: newton, cg"},
+  {"precision",     "f64|f32|mixed",          CHOICE,  AT(precision), 0, 0, BOTH | FOR_REPLAY, "of the iteration (default f64; bench all); the verdict is always in double"},
   {"cone",          "pyramidal|elliptic",     CHOICE,  AT(cone), 0, 0, BOTH | FOR_INSPECT, "friction cones (default: the model's)"},
   {"impratio",      "X",                      REAL,    AT(impratio), 1e-300, 1e300, BOTH | FOR_INSPECT, "ratio of frictional to normal impedance (default: the model's)"},
-  {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH | FOR_INSPECT, "of the scaled gradient and gap (default: the model's)"},
-  {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH | FOR_INSPECT, "at most (default: the model's)"},
-  {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH | FOR_INSPECT, "of the line search, at most (default: the model's)"},
-  {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, BOTH, "noslip iterations afterwards; this version: 0"},
+  {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH | FOR_INSPECT | FOR_REPLAY, "of the scaled gradient and gap (default: the model's)"},
+  {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH | FOR_INSPECT | FOR_REPLAY, "at most (default: the model's)"},
+  {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH | FOR_INSPECT | FOR_REPLAY, "of the line search, at most (default: the model's)"},
+  {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, BOTH | FOR_REPLAY, "noslip iterations afterwards; this version: 0"},
   {"jacobian",      "dense|sparse|auto",      CHOICE,  AT(jacobian), 0, 0, BOTH, "only which empty blocks exist (default: the model's)"},
   {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve; this version: the CPU"},
   {"threads",       "N",                      INTEGER, AT(threads), 1, 4096, BOTH, "worker threads (default: all cores; bench: 1 for what is timed)"},
-  {"backend",       "NAME",                   TEXT,    AT(backend), 0, 0, BOTH, "instruction set of the CPU (default: the fastest)"},
+  {"backend",       "NAME",                   TEXT,    AT(backend), 0, 0, BOTH | FOR_REPLAY, "instruction set of the CPU (default: the fastest)"},
   {"rows",          "softcon|mujoco",         CHOICE,  AT(rows), 0, 0, BOTH | FOR_INSPECT, "who assembles the rows (default softcon)"},
   {"compare",       "mujoco",                 CHOICE,  AT(compare), 0, 0, FOR_SOLVE, "time MuJoCo's own solver on the same states, and measure the errors"},
   {"out",           "PATH",                   TEXT,    AT(out), 0, 0, BOTH, "write the results there (bench: a folder, default results)"},
@@ -51,11 +51,13 @@ static const option table[] = {
   {"growth",        NULL,                     FLAG,    AT(growth), 0, 0, FOR_BENCH, "also measure how time grows with environments, threads, dofs and rows"},
   {"save-rows",     NULL,                     FLAG,    AT(save_rows), 0, 0, FOR_SOLVE, "with --out: also write the rows' parameters and Jacobian (efc_KBIP, efc_J, ...)"},
   {"save-contacts", NULL,                     FLAG,    AT(save_contacts), 0, 0, FOR_SOLVE, "with --out: also write every contact's geoms, position, frame and force"},
-  {"set-aside",     "FILE.h5",                LATER,   0, 0, 0, BOTH, "write environments that were not solved (not in this version)"},
-  {"max-rows",      "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
-  {"max-contacts",  "K",                      LATER,   0, 0, 0, BOTH, "capacity per environment (not in this version)"},
+  {"fwdinv",        NULL,                     FLAG,    AT(fwdinv), 0, 0, FOR_SOLVE, "compare with inverse dynamics at qacc: |J'f - J'f(qacc)| and |M qacc - qfrc_smooth - J'f(qacc)|"},
+  {"set-aside",     "FILE.h5",                TEXT,    AT(set_aside), 0, 0, FOR_SOLVE, "add every environment that is not solved, whole, to this file, for softcon replay"},
+  {"max-rows",      "K",                      INTEGER, AT(max_rows), 1, INT_MAX, BOTH, "rows per environment, at most: whole contacts beyond are dropped, and it is flagged"},
+  {"max-contacts",  "K",                      INTEGER, AT(max_contacts), 1, INT_MAX, BOTH, "contacts per environment, at most; the same"},
   {"states",        "FILE.h5",                TEXT,    AT(states), 0, 0, FOR_INSPECT, "take the state from this file: dataset /states, row --env"},
   {"env",           "I",                      INTEGER, AT(env), 0, INT_MAX, FOR_INSPECT, "which state of --states (default 0)"},
+  {"env",           "K",                      INTEGER, AT(env), 0, INT_MAX, FOR_REPLAY, "number of the environment in its run (default: the first of the last run)"},
   {"key",           "NAME|N",                 TEXT,    AT(key), 0, 0, FOR_INSPECT, "the state of a keyframe (default: qpos0)"},
   {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, FOR_INSPECT, "steps taken from there first (default 0)"},
   {"actuators",     NULL,                     FLAG,    AT(actuators), 0, 0, FOR_INSPECT, "instead: every joint's actuators and what they are"},
@@ -63,9 +65,9 @@ static const option table[] = {
   {"angle",         "X",                      REAL,    AT(angle), 1e-300, 1e300, FOR_INSPECT, "of --jacobian: turn by X rad, slide by X m (default 0.5)"},
   {"lint",          NULL,                     FLAG,    AT(lint), 0, 0, FOR_INSPECT, "instead: settings that will not do what their author thinks"},
   {"plot",          "DIR",                    TEXT,    AT(plot), 0, 0, BOTH | FOR_INSPECT, "draw pictures there, as PNG and SVG; needs gnuplot"},
-  {"json",          NULL,                     FLAG,    AT(json), 0, 0, BOTH | FOR_INSPECT, "print JSON instead of a table"},
-  {"quiet",         NULL,                     FLAG,    AT(quiet), 0, 0, BOTH | FOR_INSPECT, "no progress, no notes"},
-  {"help",          NULL,                     FLAG,    AT(help), 0, 0, BOTH | FOR_INSPECT, "this text"},
+  {"json",          NULL,                     FLAG,    AT(json), 0, 0, BOTH | FOR_INSPECT | FOR_REPLAY, "print JSON instead of a table"},
+  {"quiet",         NULL,                     FLAG,    AT(quiet), 0, 0, BOTH | FOR_INSPECT | FOR_REPLAY, "no progress, no notes"},
+  {"help",          NULL,                     FLAG,    AT(help), 0, 0, BOTH | FOR_INSPECT | FOR_REPLAY, "this text"},
 };
 /* clang-format on */
 #define NOPTION ((int)(sizeof table / sizeof *table))
@@ -135,9 +137,6 @@ static int parse_value(const char *command, const option *o, const char *text, c
   case TEXT:
     *(const char **)value = text;
     return *text ? 1 : wrong(command, o, text, "a name");
-  case LATER:
-    options->later = o->name;
-    return 1;
   case CHOICE:
     snprintf(what, sizeof what, "one of %s", o->argument);
     *(int *)value = find_word(o->argument, text);
@@ -152,7 +151,7 @@ static int parse_value(const char *command, const option *o, const char *text, c
 static void set_defaults(cli_options *o) {
   *o = (cli_options){.impratio = (double)NAN, .tolerance = (double)NAN, .angle = (double)NAN, .env = -1};
   o->envs = o->warmup = o->method = o->precision = o->cone = o->jacobian = o->device = o->rows = -1;
-  o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = -1;
+  o->iterations = o->ls_iterations = o->noslip = o->threads = o->compare = o->max_rows = o->max_contacts = -1;
 }
 
 static int check_together(const char *command, const cli_options *o) {

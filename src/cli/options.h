@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* Bits of the commands that an option belongs to. */
-enum { FOR_SOLVE = 1, FOR_BENCH = 2, FOR_INSPECT = 256 };
+enum { FOR_SOLVE = 1, FOR_BENCH = 2, FOR_INSPECT = 256, FOR_REPLAY = 512 };
 
 /* Values of the options with a fixed set, in the order of their words. */
 enum { METHOD_NEWTON, METHOD_CG, METHOD_PGS, METHOD_DIRECT };
@@ -27,16 +27,17 @@ typedef struct cli_options {
   double impratio, tolerance;
   int iterations, ls_iterations, noslip, threads;
   int compare;     /* 0: MuJoCo */
+  int max_rows, max_contacts;
+  const char *set_aside; /* file */
   const char *out; /* file, or folder of bench */
-  int save_rows, save_contacts;
+  int save_rows, save_contacts, fwdinv;
   const char *plot; /* folder */
   const char *recorded; /* folder of bench/record_states.py */
   int growth;
   int solver_defaults; /* no option: set where states were recorded under them */
   const char *backend;
-  const char *later; /* name of an option that this version knows but does not have */
-  int env; /* of inspect, and so below: row of states */
-  const char *key, *site;
+  int env; /* row of the states of inspect, environment of replay */
+  const char *key, *site; /* of inspect, and so below */
   double angle;
   int actuators, lint;
   int json, quiet, help;

@@ -30,6 +30,7 @@ const char *report_verdicts(const summary *s, char *buffer, size_t size) {
 
 #define INDENT "  %-15s"
 #define FIRST 8 /* environments that are named */
+#define REASONS 3 /* whose reasons are printed */
 
 static void print_unsolved(const sc_result *r) {
   int listed = 0;
@@ -63,6 +64,34 @@ static void print_flags(const report *r) {
   printf("%s\n", listed ? "" : "none");
 }
 
+static int has_capacity(const report *r) { return r->job->options->max_rows > 0 || r->job->options->max_contacts > 0; }
+
+/* "capacity  8 rows; 3 environments need more: at most 12 rows, 3 contacts" */
+static void print_capacity(const report *r) {
+  const cli_options *o = r->job->options;
+  const summary *s = r->summary;
+  int dropped = 0;
+  for (int i = 0; i < s->envs; i++) dropped += (r->solver->result.flags[i] & SC_ROWS_DROPPED) != 0;
+  if (!has_capacity(r)) return;
+  printf(INDENT, "capacity");
+  if (o->max_rows > 0) printf("%d rows%s", o->max_rows, o->max_contacts > 0 ? ", " : "");
+  if (o->max_contacts > 0) printf("%d contacts", o->max_contacts);
+  printf("; %d environment%s need%s more; the largest has %d rows, %d contacts\n", dropped, dropped == 1 ? "" : "s", dropped == 1 ? "s" : "",
+         s->rows_needed, s->contacts_needed);
+}
+
+/* why the first environments have no valid data */
+static void print_reasons(const report *r) {
+  const sc_result *result = &r->solver->result;
+  int found = 0;
+  for (int i = 0; i < result->nenv && found < REASONS; i++) {
+    sc_problem p;
+    sc_rows rows;
+    if (result->status[i] != SC_BAD_INPUT || sc_batch_get(r->job->batch, i, &p, &rows) || !rows.why) continue;
+    printf(INDENT "environment %d: %s\n", found++ ? "" : "bad input", i, rows.why);
+  }
+}
+
 static void print_problem(const report *r) {
   const job *j = r->job;
   const summary *s = r->summary;
@@ -86,13 +115,19 @@ static void print_answer(const report *r) {
   char text[200];
   printf(INDENT "%s\n", "verdicts", report_verdicts(s, text, sizeof text));
   print_unsolved(&r->solver->result);
+  print_reasons(r);
   print_flags(r);
+  print_capacity(r);
   if (!s->envs) return;
   printf(INDENT "mean %.2f, max %d\n", "iterations", s->iterations_mean, s->iterations_max);
   printf(INDENT "median %.2g, max %.2g; scaled by 1/trace M: max %.2g\n", "certified gap", s->gap.median, s->gap.max,
          s->scaled_gap.max);
   printf(INDENT "median %.2g, max %.2g (relative error of qacc that the gap guarantees)\n", "qacc bound",
          s->bound.median, s->bound.max);
+  if (r->fwdinv) {
+    printf(INDENT "median %.2g, max %.2g (forces against those of qacc: |J'f - J'f(qacc)|)\n", "fwdinv", s->fwdinv[0].median, s->fwdinv[0].max);
+    printf(INDENT "median %.2g, max %.2g (equation of motion: |M qacc - qfrc_smooth - J'f(qacc)|)\n", "", s->fwdinv[1].median, s->fwdinv[1].max);
+  }
   printf("\n" INDENT "%.3f us per environment: solve and certificate, median of %d runs\n", "time", s->us_per_env,
          r->solver->runs);
   printf(INDENT "kinematics %.2f, rows %.2f, pack %.3f, solve %.3f, certificate %.3f, unpack %.3f\n", "phases",
@@ -120,6 +155,8 @@ void report_table(const report *r) {
   print_answer(r);
   print_comparison(r);
   if (r->out) printf("\n" INDENT "%s\n", "written", r->out);
+  const char *aside = r->job->options->set_aside;
+  if (aside) printf(INDENT "%d environment%s: %s\n", "set aside", r->aside, r->aside == 1 ? "" : "s", aside);
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -145,6 +182,31 @@ static void add_flagged(cJSON *object, const sc_result *r) {
     for (int i = 0, found = 0; i < r->nenv && found < FIRST; i++)
       if ((r->flags[i] >> bit) & 1) cJSON_AddItemToArray(list, cJSON_CreateNumber(i)), found++;
   }
+}
+
+/* the first environments whose data are not valid, and why */
+static void add_reasons(cJSON *object, const report *r) {
+  const sc_result *result = &r->solver->result;
+  cJSON *list = cJSON_AddArrayToObject(object, "bad_input");
+  for (int i = 0, found = 0; i < result->nenv && found < FIRST; i++) {
+    sc_problem p;
+    sc_rows rows;
+    if (result->status[i] != SC_BAD_INPUT || sc_batch_get(r->job->batch, i, &p, &rows)) continue;
+    cJSON *one = cJSON_CreateObject();
+    cJSON_AddNumberToObject(one, "env", i);
+    cJSON_AddStringToObject(one, "why", rows.why ? rows.why : "");
+    cJSON_AddItemToArray(list, one);
+    found++;
+  }
+}
+
+static void add_capacity(cJSON *object, const report *r) {
+  const cli_options *o = r->job->options;
+  cJSON *inner = cJSON_AddObjectToObject(object, "capacity");
+  if (o->max_rows > 0) cJSON_AddNumberToObject(inner, "max_rows", o->max_rows);
+  if (o->max_contacts > 0) cJSON_AddNumberToObject(inner, "max_contacts", o->max_contacts);
+  cJSON_AddNumberToObject(inner, "rows_needed", r->summary->rows_needed);
+  cJSON_AddNumberToObject(inner, "contacts_needed", r->summary->contacts_needed);
 }
 
 static void add_spread(cJSON *object, const char *name, spread x, int with_p99) {
@@ -193,15 +255,26 @@ void report_json(const report *r) {
   add_counts(o, "status", s->status, SC_NSTATUS, sc_status_name);
   add_counts(o, "flags", s->flags, SC_NFLAG, sc_flag_name);
   add_flagged(o, &r->solver->result);
+  add_reasons(o, r);
+  if (has_capacity(r)) add_capacity(o, r);
   cJSON *iterations = cJSON_AddObjectToObject(o, "iterations");
   add_number(iterations, "mean", s->iterations_mean);
   cJSON_AddNumberToObject(iterations, "max", s->iterations_max);
   add_spread(o, "gap", s->gap, 0);
+  if (r->fwdinv) {
+    cJSON *inner = cJSON_AddObjectToObject(o, "fwdinv");
+    add_spread(inner, "constraint", s->fwdinv[0], 0);
+    add_spread(inner, "applied", s->fwdinv[1], 0);
+  }
   add_number(o, "us_per_env", s->us_per_env);
   add_phases(o, s);
   if (r->comparison->done) add_comparison(o, r->comparison);
   if (j->nenv < j->asked) cJSON_AddNumberToObject(o, "interrupted_of", j->asked);
   if (r->out) cJSON_AddStringToObject(o, "out", r->out);
+  if (j->options->set_aside) {
+    cJSON_AddStringToObject(o, "set_aside", j->options->set_aside);
+    cJSON_AddNumberToObject(o, "set_aside_envs", r->aside);
+  }
   char *text = cJSON_PrintUnformatted(o);
   if (text) puts(text);
   free(text);

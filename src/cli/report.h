@@ -13,10 +13,12 @@ typedef struct summary {
   int envs, nv;
   double nefc_mean;
   size_t nefc_max;
+  int rows_needed, contacts_needed; /* by the environment that needs most */
   int status[SC_NSTATUS], flags[SC_NFLAG];
   double iterations_mean;
   int iterations_max;
   spread gap, scaled_gap, bound; /* scaled: times 1/trace M */
+  spread fwdinv[2]; /* with --fwdinv: |J'f - J'f(qacc)|, |M qacc - qfrc_smooth - J'f(qacc)| */
   double us_per_env;
   double us_kinematics, us_rows, us_pack, us_solve, us_certificate, us_unpack;
 } summary;
@@ -29,10 +31,14 @@ typedef struct comparison {
 } comparison;
 
 int all_solved(const summary *s);
-/* Both return 0 or an exit status. Summarise after the last run; c may be NULL, its speed-up is filled then. */
-int summarise(const job *j, timed_solver *t, summary *s, comparison *c);
+/* Both return 0 or an exit status. Summarise after the last run; fwdinv (nenv x 2) and c may be NULL, the speed-up of c is
+ * filled then. */
+int summarise(const job *j, timed_solver *t, const double *fwdinv, summary *s, comparison *c);
 int compare_with_mujoco(const job *j, sc_context *context, const timed_solver *t, int repeats, progress *p,
                         comparison *c);
+
+/* both parts of every environment, nenv x 2, or NULL (an exit status was printed); the caller frees it */
+double *fwdinv_numbers(const timed_solver *t);
 
 typedef struct report {
   const job *job;
@@ -40,6 +46,8 @@ typedef struct report {
   const summary *summary;
   const comparison *comparison;
   const char *device, *backend, *precision, *out; /* out may be NULL */
+  double *fwdinv; /* NULL: not asked for */
+  int aside;      /* environments set aside */
   int threads;
 } report;
 

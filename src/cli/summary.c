@@ -1,3 +1,4 @@
+#include "linear.h"
 #include "report.h"
 
 #include <math.h>
@@ -10,15 +11,10 @@ static spread spread_of(double *x, int n) {
   return (spread){quantile(x, n, 0.5), quantile(x, n, 0.99), quantile(x, n, 1)};
 }
 
-/* 1/trace M of an environment, as in the solver's tolerance; NaN without dofs */
+/* 1/trace M of an environment */
 static double scale_of(const sc_batch *batch, int env) {
   sc_problem p;
-  double trace = 0;
-  if (sc_batch_get(batch, env, &p, NULL)) return (double)NAN;
-  for (int i = 0; i < p.nv; i++)
-    for (int k = 0; k < p.M_rownnz[i]; k++)
-      if (p.M_colind[p.M_rowadr[i] + k] == i) trace += p.M[p.M_rowadr[i] + k];
-  return trace > 0 ? 1 / trace : (double)NAN;
+  return sc_batch_get(batch, env, &p, NULL) ? (double)NAN : linear_scale(&p);
 }
 
 static void count(const sc_result *r, summary *s) {
@@ -29,13 +25,15 @@ static void count(const sc_result *r, summary *s) {
     if (r->status[i] < SC_NSTATUS) s->status[r->status[i]]++;
     for (int bit = 0; bit < SC_NFLAG; bit++) s->flags[bit] += (int)((r->flags[i] >> bit) & 1);
     iterations += r->iterations[i];
+    if (r->rows_needed[i] > s->rows_needed) s->rows_needed = r->rows_needed[i];
+    if (r->contacts_needed[i] > s->contacts_needed) s->contacts_needed = r->contacts_needed[i];
     if (r->iterations[i] > s->iterations_max) s->iterations_max = r->iterations[i];
   }
   s->nefc_mean = (double)r->efc_offset[r->nenv] / r->nenv;
   s->iterations_mean = iterations / r->nenv;
 }
 
-int summarise(const job *j, timed_solver *t, summary *s, comparison *c) {
+int summarise(const job *j, timed_solver *t, const double *fwdinv, summary *s, comparison *c) {
   const sc_result *r = &t->result;
   int n = r->nenv;
   double per_env = 1e6 / n;
@@ -58,9 +56,29 @@ int summarise(const job *j, timed_solver *t, summary *s, comparison *c) {
   s->scaled_gap = spread_of(x, n);
   if (n) memcpy(x, r->qacc_bound, (size_t)n * sizeof *x);
   s->bound = spread_of(x, n);
+  for (int k = 0; fwdinv && k < 2; k++) {
+    for (int i = 0; i < n; i++) x[i] = fwdinv[2 * i + k];
+    s->fwdinv[k] = spread_of(x, n);
+  }
   free(x);
   if (c) c->speedup = c->us_per_env / s->us_per_env;
   return 0;
+}
+
+double *fwdinv_numbers(const timed_solver *t) {
+  size_t n = (size_t)t->result.nenv;
+  sc_inverse io;
+  sc_inverse_init(&io);
+  io.fwdinv = malloc(2 * n * sizeof *io.fwdinv + 1);
+  if (!io.fwdinv) {
+    cli_fail_with(EXIT_INTERNAL, "no memory for the inverse dynamics of %zu environments", n);
+    return NULL;
+  }
+  int code = sc_solver_inverse(t->solver, &io);
+  if (!code) return io.fwdinv;
+  cli_fail(code);
+  free(io.fwdinv);
+  return NULL;
 }
 
 int all_solved(const summary *s) { return s->status[SC_SOLVED] == s->envs; }

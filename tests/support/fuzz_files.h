@@ -2,7 +2,7 @@
 #ifndef TEST_FUZZ_FILES_H
 #define TEST_FUZZ_FILES_H
 
-#include "bad_files.h"
+#include "bad_asides.h"
 #include "fuzz.h"
 
 /* A file that is harmed, and the command that reads it. */
@@ -16,6 +16,12 @@ static const file_fuzz model_fuzz[] = {
 static const file_fuzz states_fuzz[] = {
     {"good.h5", "harmed.h5", "solve ball.xml --states harmed.h5 --threads 1 --out out.h5"},
     {"checked.h5", "harmed.h5", "solve ball.xml --states harmed.h5 --threads 1 --json"},
+    {NULL, NULL, NULL},
+};
+
+static const file_fuzz aside_fuzz[] = {
+    {"aside.h5", "harmed.h5", "replay harmed.h5 --json"},
+    {"aside.h5", "harmed.h5", "solve ball.xml --envs 2 --threads 1 --iterations 0 --tolerance 0 --set-aside harmed.h5 --json"},
     {NULL, NULL, NULL},
 };
 
@@ -59,6 +65,7 @@ static inline void fuzz_files(const file_fuzz *kinds, int first, int count) {
   char folder[256];
   folder_make(folder, sizeof folder);
   make_files(folder);
+  make_asides(folder);
   file_write(folder, "many.xml", many_xml, sizeof many_xml - 1);
   for (const file_fuzz *f = kinds; f->from; f++) {
     size_t n;
