@@ -107,7 +107,7 @@ static int reserve_dofs(sc_assembly *a, const char *call, int nv) {
   if (nv <= a->nv_capacity) return SC_OK;
   size_t n = (size_t)nv;
   if (!regrow(&a->col, n, sizeof *a->col) || !regrow(&a->qvel, n, sizeof *a->qvel) ||
-      !regrow(&a->rel, n, 6 * sizeof *a->rel) || !regrow(&a->dir, n, 6 * sizeof *a->dir))
+      !regrow(&a->rel, n, 6 * sizeof *a->rel) || !regrow(&a->dir, n, 2 * sizeof *a->dir))
     return no_memory(call, "dofs", nv);
   a->nv_capacity = nv;
   return SC_OK;

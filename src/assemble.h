@@ -73,7 +73,7 @@ struct sc_assembly {
   int *col;     /* nv: dofs of the body pair at hand */
   double *qvel; /* nv: their velocities, one after another */
   double *rel;  /* 6 x nv: relative motion of the pair per dof: linear, angular */
-  double *dir;  /* 6 x nv: the same along the axes of the contact frame */
+  double *dir;  /* 2 x nv: the same along two axes of the contact frame */
 };
 
 /* What a block begins with. */

@@ -155,11 +155,16 @@ static double velocity(const sc_assembly *a, const double *row, int n) {
   return v;
 }
 
+/* the columns of n entries from `at` on, as many as a->col has; short enough not to be worth a call */
+static inline void write_columns(sc_assembly *a, int at, int n) {
+  for (int k = 0; k < n; k++) a->J_colind[at + k] = a->col[k];
+}
+
 /* row r of the open block: n numbers over a->col */
 static void write_part(sc_assembly *a, int r, int n, const double *row) {
   int at = assembly_row(a, r);
-  if (n) memcpy(a->J + at, row, (size_t)n * sizeof *row);
-  if (n) memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
+  for (int k = 0; k < n; k++) a->J[at + k] = row[k];
+  write_columns(a, at, n);
   a->J_rownnz[a->nefc + r] = n;
   a->vel[a->nefc + r] = velocity(a, row, n);
 }
@@ -333,21 +338,22 @@ static int check_contact(const sc_assembly *a, const char *call, int id, const s
   return valid ? SC_OK : name_number(call, id, c);
 }
 
-/* the relative motions along the axes of the contact frame, in a->dir: normal, tangents, spin, rolls */
-static void to_frame(sc_assembly *a, int n, const double *frame, int dim) {
-  size_t nv = (size_t)a->o.nv;
-  for (int r = 0; r < dim; r++) {
-    const double *f = frame + 3 * (r % 3), *m = a->rel + (size_t)(r / 3 * 3) * nv;
-    double *out = a->dir + (size_t)r * nv;
-    for (int k = 0; k < n; k++) out[k] = f[0] * m[k] + f[1] * m[nv + (size_t)k] + f[2] * m[2 * nv + (size_t)k];
-  }
+/* the relative motions along axis r of the contact frame: normal, tangents, spin, rolls */
+static inline void along_axis(const sc_assembly *a, int n, const double *frame, int r, double *out) {
+  const size_t nv = (size_t)a->o.nv;
+  const double *f = frame + 3 * (r % 3), *x = a->rel + (size_t)(r / 3 * 3) * nv, *y = x + nv, *z = y + nv;
+  for (int k = 0; k < n; k++) out[k] = f[0] * x[k] + f[1] * y[k] + f[2] * z[k];
 }
 
 /* dim rows, or 1 of a frictionless contact */
 static void direct_rows(sc_assembly *a, const sc_contact *c, int n, int dim, const double *surface) {
   for (int r = 0; r < dim; r++) {
-    write_part(a, r, n, a->dir + (size_t)(r * a->o.nv));
-    a->vel[a->nefc + r] += surface[r];
+    int i = a->nefc + r, at = a->nJ + r * n;
+    double *J = a->J + at;
+    along_axis(a, n, c->frame, r, J);
+    write_columns(a, at, n);
+    a->J_rowadr[i] = at, a->J_rownnz[i] = n;
+    a->vel[i] = velocity(a, J, n) + surface[r];
   }
   a->pos[a->nefc] = c->dist;
   a->margin[a->nefc] = c->margin;
@@ -357,15 +363,19 @@ static void direct_rows(sc_assembly *a, const sc_contact *c, int n, int dim, con
 /* edges normal + friction_k direction_k, normal - friction_k direction_k for k = 1 .. dim-1 */
 static void pyramid_rows(sc_assembly *a, const sc_contact *c, int n, const double *friction, const double *surface) {
   int rows = 2 * (c->dim - 1);
-  const double *normal = a->dir;
-  double along = velocity(a, normal, n), slide = 0;
+  double *normal = a->dir, *tangent = a->dir + a->o.nv, slide = 0;
+  along_axis(a, n, c->frame, 0, normal);
+  const double along = velocity(a, normal, n);
   for (int r = 0; r < rows; r++) {
-    int k = r / 2 + 1, at = assembly_row(a, r), i = a->nefc + r;
-    const double *tangent = a->dir + (size_t)(k * a->o.nv);
+    int k = r / 2 + 1, at = a->nJ + r * n, i = a->nefc + r;
     double mu = r % 2 ? -friction[k - 1] : friction[k - 1], *J = a->J + at;
+    if (r % 2 == 0) {
+      along_axis(a, n, c->frame, k, tangent);
+      slide = velocity(a, tangent, n) + surface[k];
+    }
     for (int j = 0; j < n; j++) J[j] = normal[j] + mu * tangent[j];
-    if (n) memcpy(a->J_colind + at, a->col, (size_t)n * sizeof *a->col);
-    if (r % 2 == 0) slide = velocity(a, tangent, n) + surface[k];
+    write_columns(a, at, n);
+    a->J_rowadr[i] = at;
     a->J_rownnz[i] = n;
     a->vel[i] = along + mu * slide;
     a->pos[i] = c->dist;
@@ -400,7 +410,6 @@ static int add_contact(sc_assembly *a, const sc_contact *c, const char *call, in
   if (code) return code;
   double friction[5], surface[6] = {0, c->surfacevel[0], c->surfacevel[1], c->surfacevel[2], 0, 0};
   for (int i = 0; i < 5; i++) friction[i] = c->friction[i] < LAW_MINMU ? LAW_MINMU : c->friction[i];
-  to_frame(a, n, c->frame, dim);
   if (pyramid)
     pyramid_rows(a, c, n, friction, surface);
   else

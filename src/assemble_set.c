@@ -107,7 +107,7 @@ int sc_assembly_set(sc_assembly *a, const sc_problem *rest, sc_batch *batch, int
   int capacity = batch->max_rows || batch->max_contacts;
   if (!pattern || a->o.diagexact || inside || capacity) return set_problem(a, rest, batch, env);
   sc_env_sizes s = {(size_t)a->o.nv, (size_t)a->nefc, (size_t)a->ncon, (size_t)pattern->entries, (size_t)a->nJ, (size_t)a->nefc, 0, 0};
-  if (!sc_env_resize(e, s)) return sc_error_set(SC_ERROR_MEMORY, "%s: environment %d: no memory", call, env);
+  if (!sc_env_resize(e, s, batch->arena)) return sc_error_set(SC_ERROR_MEMORY, "%s: environment %d: no memory", call, env);
   e->bad = !fill(a, rest, pattern, e);
   if (e->bad) return set_problem(a, rest, batch, env);
   free(e->why);

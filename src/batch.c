@@ -5,15 +5,17 @@
 
 /* ------------------------------------------------------------------ memory */
 
-int sc_env_resize(sc_env *env, sc_env_sizes s) {
+int sc_env_resize(sc_env *env, sc_env_sizes s, sc_arena *arena) {
   size_t bytes = 0;
 #define FIELD(name, type, count) bytes += (count) * sizeof(type);
   SC_ENV_FIELDS(FIELD)
 #undef FIELD
   if (bytes > env->capacity) {
-    void *block = malloc(bytes);
+    size_t more = env->capacity + env->capacity / 4; /* what has grown once will grow again */
+    if (bytes < more) bytes = more;
+    void *block = sc_arena_get(arena, &bytes);
     if (!block) return 0;
-    free(env->block);
+    sc_arena_give(arena, env->block, env->capacity);
     env->block = block;
     env->capacity = bytes;
   }
@@ -33,12 +35,14 @@ int sc_batch_create(sc_context *context, int nenv, sc_batch **out) {
   if (nenv < 0) return sc_error_set(SC_ERROR_ARGUMENT, "sc_batch_create: nenv is %d, not >= 0", nenv);
   sc_batch *b = calloc(1, sizeof *b);
   sc_env *env = calloc((size_t)nenv + 1, sizeof *env);
-  if (!b || !env) {
+  sc_arena *arena = sc_arena_create();
+  if (!b || !env || !arena) {
     free(b);
     free(env);
+    sc_arena_destroy(arena);
     return sc_error_set(SC_ERROR_MEMORY, "sc_batch_create: no memory for %d environments", nenv);
   }
-  b->context = context, b->nenv = nenv, b->env = env;
+  b->context = context, b->nenv = nenv, b->env = env, b->arena = arena;
   atomic_init(&b->patterns, NULL);
   *out = b;
   return SC_OK;
@@ -46,7 +50,8 @@ int sc_batch_create(sc_context *context, int nenv, sc_batch **out) {
 
 void sc_batch_destroy(sc_batch *batch) {
   if (!batch) return;
-  for (int i = 0; i < batch->nenv; i++) free(batch->env[i].block), free(batch->env[i].why);
+  for (int i = 0; i < batch->nenv; i++) free(batch->env[i].why);
+  sc_arena_destroy(batch->arena);
   free(batch->env);
   for (sc_pattern *t = atomic_load(&batch->patterns), *next; t; t = next) next = t->next, free(t);
   free(batch);
@@ -61,9 +66,7 @@ int sc_batch_check_env(const char *call, const sc_batch *batch, int env) {
 
 size_t sc_batch_bytes(const sc_batch *batch) {
   if (!batch) return 0;
-  size_t bytes = sizeof *batch + ((size_t)batch->nenv + 1) * sizeof *batch->env;
-  for (int i = 0; i < batch->nenv; i++) bytes += batch->env[i].capacity;
-  return bytes;
+  return sizeof *batch + ((size_t)batch->nenv + 1) * sizeof *batch->env + sc_arena_bytes(batch->arena);
 }
 
 /* ------------------------------------------------------------------ shared patterns */

@@ -3,6 +3,7 @@
 #define SC_BATCH_H
 
 #include "context.h"
+#include "memory.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -69,13 +70,14 @@ typedef struct sc_env {
 #undef FIELD
   const sc_pattern *pattern; /* where M_rownnz .. M_colind point; NULL: the environment's own */
   void *block;
-  size_t capacity;          /* bytes of block */
+  size_t capacity;          /* bytes of block, of the batch's arena */
 } sc_env;
 
 struct sc_batch {
   sc_context *context;
   int nenv;
   sc_env *env;
+  sc_arena *arena;
   _Atomic(sc_pattern *) patterns; /* the newest; grows at its head only */
   int max_rows, max_contacts; /* 0: any number */
 };
@@ -86,7 +88,7 @@ const sc_pattern *sc_batch_pattern(sc_batch *batch, const sc_problem *problem);
 const sc_pattern *sc_batch_find_pattern(const sc_batch *batch, const sc_problem *problem);
 
 /* The environment's arrays laid out for these sizes, in its old block where that is large enough. 0: no memory, unchanged */
-int sc_env_resize(sc_env *env, sc_env_sizes s);
+int sc_env_resize(sc_env *env, sc_env_sizes s, sc_arena *arena);
 
 /* Find counts, touched and shape of an environment whose rows, and `alike`, are there. order.c */
 void sc_env_describe(sc_env *env);

@@ -173,10 +173,10 @@ static int copy_rows(sc_env *e, const sc_problem *p) {
 }
 
 /* everything that does not depend on the law; SC_ERROR_VALUE where a number is not valid, which is copied all the same */
-static int copy_in(sc_env *e, const sc_problem *p, const survey *v, int index) {
+static int copy_in(sc_env *e, const sc_problem *p, const survey *v, int index, sc_arena *arena) {
   sc_env_sizes s = {(size_t)p->nv, (size_t)p->nefc, (size_t)p->ncon, v->a, v->j, p->efc_D ? 0 : (size_t)p->nefc, 0, 0};
   if (!v->pattern) s.pn = s.n, s.pa = s.a;
-  if (!sc_env_resize(e, s)) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory", index);
+  if (!sc_env_resize(e, s, arena)) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory", index);
   e->nv = p->nv, e->nefc = p->nefc, e->ncon = p->ncon;
   e->have_tau = p->qfrc_smooth != NULL, e->have_s = p->qacc_smooth != NULL, e->have_warm = p->qacc_warmstart != NULL;
   e->evaluated = !p->efc_D;
@@ -212,8 +212,8 @@ static void set_reason(sc_env *e, const char *why) {
 }
 
 /* copy a problem into e, evaluate its rows, and drop what is beyond the capacity; scratch: of get_scratch */
-static int take(sc_env *e, const sc_problem *p, const survey *v, int index, void *scratch) {
-  int code = copy_in(e, p, v, index);
+static int take(sc_env *e, const sc_problem *p, const survey *v, int index, sc_arena *arena, void *scratch) {
+  int code = copy_in(e, p, v, index, arena);
   if (code && code != SC_ERROR_VALUE) return code;
   if (e->evaluated && code) clear_evaluated(e);
   sc_env_count(e);
@@ -223,12 +223,12 @@ static int take(sc_env *e, const sc_problem *p, const survey *v, int index, void
   return code;
 }
 
-/* scratch for the exact diagonal, and then for the capacity; *bytes receives 0 where none is needed */
+/* scratch of *bytes for the exact diagonal, and then for the capacity, from the batch's arena; 0 where none is needed */
 static void *get_scratch(const sc_batch *batch, const sc_problem *p, size_t *bytes) {
   size_t n = (size_t)p->nv, exact = p->nefc && !p->efc_D && !p->efc_diagA ? (n * n + n + 1) * sizeof(double) : 0;
   *bytes = batch->max_rows || batch->max_contacts ? sc_capacity_bytes(p) : 0;
   if (*bytes < exact) *bytes = exact;
-  return *bytes ? malloc(*bytes) : NULL;
+  return *bytes ? sc_arena_get(batch->arena, bytes) : NULL;
 }
 
 int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
@@ -245,14 +245,14 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   void *scratch = get_scratch(batch, problem, &bytes);
   if (bytes && !scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory: %zu bytes", env, bytes);
   int inside = points_into(e, problem); /* then it goes to new memory */
-  code = take(inside ? &fresh : e, problem, &v, env, scratch);
+  code = take(inside ? &fresh : e, problem, &v, env, batch->arena, scratch);
   if (inside && (!code || code == SC_ERROR_VALUE)) {
     fresh.why = e->why;
-    free(e->block);
+    sc_arena_give(batch->arena, e->block, e->capacity);
     *e = fresh;
   }
   if (!code || code == SC_ERROR_VALUE) set_reason(e, code ? sc_error_text() : NULL);
-  free(scratch);
+  sc_arena_give(batch->arena, scratch, bytes);
   return code;
 }
 
@@ -262,7 +262,7 @@ int sc_batch_set_bad(sc_batch *batch, int env, int nv, const char *why) {
   int code = sc_batch_check_env("sc_batch_set_bad", batch, env);
   if (code) return code;
   sc_env *e = &batch->env[env];
-  if (!sc_env_resize(e, (sc_env_sizes){.n = (size_t)nv, .pn = (size_t)nv}))
+  if (!sc_env_resize(e, (sc_env_sizes){.n = (size_t)nv, .pn = (size_t)nv}, batch->arena))
     return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set_bad: environment %d: no memory", env);
   e->nv = nv, e->nefc = e->ncon = 0, e->have_tau = 1, e->have_s = e->have_warm = e->evaluated = 0;
   e->flags = 0, e->rows_needed = e->contacts_needed = 0, e->pattern = NULL;

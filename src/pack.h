@@ -40,6 +40,7 @@ typedef struct sc_structures {
 } sc_structures;
 
 void sc_structures_free(sc_structures *all);
+size_t sc_structures_bytes(const sc_structures *all);
 
 /* What one worker needs to make packs; all zero to begin with. */
 typedef struct sc_packer {
@@ -58,6 +59,7 @@ typedef struct sc_packer {
 } sc_packer;
 
 void sc_packer_free(sc_packer *packer);
+size_t sc_packer_bytes(const sc_packer *packer);
 
 /* entries of an environment's M, in compressed rows without gaps */
 static inline int sc_env_entries(const sc_env *e) { return e->nv ? e->M_rowadr[e->nv - 1] + e->M_rownnz[e->nv - 1] : 0; }

@@ -10,7 +10,7 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
   SC_RESULT_FIELDS(FIELD)
 #undef FIELD
   if (bytes > r->capacity) {
-    void *block = malloc(bytes);
+    void *block = sc_memory_get(bytes);
     if (!block) return 0;
     free(r->block);
     r->block = block, r->capacity = bytes;
@@ -96,8 +96,8 @@ size_t sc_solver_bytes(const sc_solver *s) {
   if (!s) return 0;
   size_t bytes = sizeof *s + s->r.capacity + (size_t)s->nslot * sizeof *s->slots;
   for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity;
-  for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity;
-  return bytes;
+  for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity + s->workers[i].slot.capacity + sc_packer_bytes(&s->workers[i].packer);
+  return bytes + s->keys.capacity;
 }
 
 void sc_results_no_answer(sc_results *r, int env, int status) {

@@ -10,7 +10,7 @@
 
 static size_t bytes_of(const sc_structure *s) { return s->key.capacity + s->ints.capacity; }
 
-static size_t bytes_of_all(const sc_structures *all) {
+size_t sc_structures_bytes(const sc_structures *all) {
   size_t bytes = 0;
   for (int i = 0; i < all->n; i++) bytes += bytes_of(&all->list[i]);
   return bytes;
@@ -52,7 +52,7 @@ static sc_structure *oldest(sc_structures *all, const sc_structure *but) {
 static sc_structure *choose(sc_structures *all) {
   if (!all->list) all->list = calloc(MOST_STRUCTURES, sizeof *all->list);
   if (!all->list) return NULL;
-  if (bytes_of_all(all) < MOST_BYTES - MOST_BYTES / 8) {
+  if (sc_structures_bytes(all) < MOST_BYTES - MOST_BYTES / 8) {
     for (int i = 0; i < all->n; i++)
       if (!bytes_of(&all->list[i])) return &all->list[i];
     if (all->n < MOST_STRUCTURES) return &all->list[all->n++];
@@ -73,5 +73,5 @@ sc_structure *sc_structures_add(sc_structures *all, const void *key, size_t byte
 void sc_structures_keep(sc_structures *all, sc_structure *s) {
   s->key_bytes = s->pending;
   s->used = ++all->clock;
-  for (sc_structure *old; bytes_of_all(all) > MOST_BYTES && (old = oldest(all, s));) drop(old);
+  for (sc_structure *old; sc_structures_bytes(all) > MOST_BYTES && (old = oldest(all, s));) drop(old);
 }

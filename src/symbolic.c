@@ -19,13 +19,24 @@ void *sc_buffer_get(sc_buffer *b, size_t bytes) {
   return b->data;
 }
 
+/* all buffers of a packer */
+#define PACKER_BUFFERS(p)                                                                                                   \
+  {&p->envrow, &p->offset, &p->key, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found,       \
+   &p->pattern, &p->place, &p->mints}
+
 void sc_packer_free(sc_packer *p) {
-  sc_buffer *all[] = {&p->envrow, &p->offset, &p->key, &p->rowsets, &p->mcols, &p->hcols, &p->mindex, &p->hindex, &p->mates, &p->found,
-                      &p->pattern, &p->place, &p->mints};
+  const sc_buffer *all[] = PACKER_BUFFERS(p);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->data);
   free(p->mlists);
   sc_structures_free(&p->structures);
   memset(p, 0, sizeof *p);
+}
+
+size_t sc_packer_bytes(const sc_packer *p) {
+  const sc_buffer *all[] = PACKER_BUFFERS(p);
+  size_t bytes = sc_structures_bytes(&p->structures);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) bytes += all[i]->capacity;
+  return bytes;
 }
 
 /* ------------------------------------------------------------------ sets */
