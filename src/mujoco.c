@@ -160,7 +160,8 @@ static int finish(const char *call, const char *name, mjModel *own, const sc_mod
     free(model);
     return code;
   }
-  *model = (sc_model){own, copy.made, o->rows == 1};
+  model->own = own, model->rows = copy.made, model->mujoco_rows = o->rows == 1;
+  atomic_init(&model->crew, NULL);
   model->rows->opt.solver = mjSOL_NEWTON;
   model->rows->opt.noslip_iterations = 0;
   model->rows->opt.disableflags |= mjDSBL_ISLAND;
@@ -202,6 +203,7 @@ int sc_model_wrap(const void *mjmodel, const sc_model_options *options, sc_model
 
 void sc_model_destroy(sc_model *model) {
   if (!model) return;
+  sc_mj_crew_destroy(atomic_load(&model->crew));
   mj_deleteModel(model->own);
   mj_deleteModel(model->rows);
   free(model);
@@ -319,7 +321,7 @@ int sc_mj_workers_create(const char *call, sc_context *context, const mjModel *m
   for (int i = 0; i < n; i++) {
     data_job job = {model, NULL};
     if (sc_mj_guard(make_data, &job, text) || !job.made) {
-      sc_mj_workers_destroy(context, workers);
+      sc_mj_workers_destroy(n, workers);
       *out = NULL;
       return sc_error_set(SC_ERROR_MEMORY, "%s: no mjData for worker %d of %d: %s", call, i, n, text);
     }
@@ -328,9 +330,9 @@ int sc_mj_workers_create(const char *call, sc_context *context, const mjModel *m
   return SC_OK;
 }
 
-void sc_mj_workers_destroy(sc_context *context, sc_mj_worker *workers) {
+void sc_mj_workers_destroy(int n, sc_mj_worker *workers) {
   if (!workers) return;
-  for (int i = 0; i < sc_context_threads(context); i++) {
+  for (int i = 0; i < n; i++) {
     sc_mj_worker *w = &workers[i];
     if (w->data) mj_deleteData(w->data);
     if (w->scratch) mj_deleteData(w->scratch);

@@ -14,7 +14,7 @@ typedef struct {
   int sig;
   sc_mj_overrides overrides;
   sc_batch *batch;
-  sc_mj_worker *workers;
+  sc_mj_crew *crew;
 } batch_job;
 
 /* An environment without data: its verdict will be bad_input. */
@@ -109,7 +109,7 @@ static int set_problem(const batch_job *job, const mjModel *m, sc_mj_worker *w, 
 
 static void batch_state(void *arg, int env, int worker) {
   const batch_job *job = arg;
-  sc_mj_worker *w = &job->workers[worker];
+  sc_mj_worker *w = &job->crew->workers[worker];
   const double *state = job->states + (size_t)env * job->nstate;
   char text[SC_MJ_TEXT];
   double start = sc_mj_seconds();
@@ -149,12 +149,46 @@ static int check_batch(const char *call, const sc_context *context, const sc_mod
   return SC_OK;
 }
 
-static int make_workers(const char *call, sc_context *context, batch_job *job) {
-  int code = sc_mj_workers_create(call, context, job->model->rows, &job->workers);
-  if (!code) code = sc_mj_overrides_open(call, context, job->model->rows, &job->overrides, job->workers);
-  for (int i = 0; !code && !job->model->mujoco_rows && i < sc_context_threads(context); i++)
-    code = sc_assembly_create(&job->workers[i].assembly);
+/* ------------------------------------------------------------------ who does it */
+
+void sc_mj_crew_destroy(sc_mj_crew *c) {
+  if (!c) return;
+  sc_mj_workers_destroy(c->n, c->workers);
+  free(c);
+}
+
+/* a new crew in job->crew, also where it could not be completed */
+static int make_crew(const char *call, sc_context *context, batch_job *job) {
+  sc_mj_crew *c = job->crew = calloc(1, sizeof *c);
+  if (!c) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory", call);
+  c->n = sc_context_threads(context);
+  int code = sc_mj_workers_create(call, context, job->model->rows, &c->workers);
+  if (!code) code = sc_mj_overrides_open(call, context, job->model->rows, &job->overrides, c->workers);
+  for (int i = 0; !code && !job->model->mujoco_rows && i < c->n; i++) code = sc_assembly_create(&c->workers[i].assembly);
   return code;
+}
+
+/* The crew of an earlier call, as good as new; NULL: there is none for so many threads. With overrides workers have models of
+ * their own, which no crew keeps. */
+static sc_mj_crew *take_crew(const batch_job *job, int threads) {
+  sc_mj_crew *c = job->overrides.n ? NULL : atomic_exchange(&((sc_model *)job->model)->crew, NULL);
+  if (!c) return NULL;
+  if (c->n != threads) {
+    sc_mj_crew_destroy(c);
+    return NULL;
+  }
+  for (int i = 0; i < c->n; i++) {
+    sc_mj_worker *w = &c->workers[i];
+    mj_resetData(job->model->rows, w->data);
+    w->env = w->code = 0, w->error[0] = 0, w->times = (sc_model_times){0, 0};
+  }
+  return c;
+}
+
+static void keep_crew(const batch_job *job, int code) {
+  sc_mj_crew *c = job->crew;
+  if (!job->overrides.n && (!code || code == SC_ERROR_VALUE)) c = atomic_exchange(&((sc_model *)job->model)->crew, c);
+  sc_mj_crew_destroy(c);
 }
 
 static int make_batch(const char *call, sc_context *context, batch_job *job, int nenv, const sc_override *overrides,
@@ -164,16 +198,17 @@ static int make_batch(const char *call, sc_context *context, batch_job *job, int
   if (!code) code = sc_mj_overrides_check(call, job->model, overrides, noverride, nenv, &job->overrides);
   if (!code) code = sc_mj_signature(call, job->model, &job->sig, &job->nstate);
   if (code) return code;
-  code = make_workers(call, context, job);
+  job->crew = take_crew(job, sc_context_threads(context));
+  if (!job->crew) code = make_crew(call, context, job);
   if (!code) {
     sc_mj_each(context, nenv, batch_state, job, progress, arg);
-    code = sc_mj_workers_code(call, context, job->workers);
-    for (int i = 0; times && i < sc_context_threads(context); i++) {
-      times->kinematics += job->workers[i].times.kinematics;
-      times->rows += job->workers[i].times.rows;
+    code = sc_mj_workers_code(call, context, job->crew->workers);
+    for (int i = 0; times && i < job->crew->n; i++) {
+      times->kinematics += job->crew->workers[i].times.kinematics;
+      times->rows += job->crew->workers[i].times.rows;
     }
   }
-  sc_mj_workers_destroy(context, job->workers);
+  keep_crew(job, code);
   return code;
 }
 

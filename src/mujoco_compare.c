@@ -64,7 +64,7 @@ static void free_job(sc_context *context, compare_job *job) {
     free(t->samples);
   }
   free(job->timers);
-  sc_mj_workers_destroy(context, job->workers);
+  sc_mj_workers_destroy(sc_context_threads(context), job->workers);
   if (job->exact) mj_deleteModel(job->exact);
   for (int k = 0; k < NTIMED; k++)
     if (job->timed[k]) mj_deleteModel(job->timed[k]);

@@ -216,7 +216,7 @@ static int run(const char *call, sc_context *context, contacts_job *job, int nen
     code = sc_mj_workers_code(call, context, job->workers);
   }
   if (!code) code = collect(call, job, nenv, out);
-  sc_mj_workers_destroy(context, job->workers);
+  sc_mj_workers_destroy(sc_context_threads(context), job->workers);
   for (int i = 0; job->list && i < nenv; i++) free(job->list[i]);
   free(job->list);
   free(job->offset);

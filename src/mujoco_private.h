@@ -7,11 +7,22 @@
 
 #include "softcon_mujoco.h"
 
+#include <stdatomic.h>
+
+/* What sc_model_batch works with; kept with the model for the next call, unless another one has come in between. */
+typedef struct sc_mj_crew {
+  int n; /* threads */
+  struct sc_mj_worker *workers;
+} sc_mj_crew;
+
 struct sc_model {
   mjModel *own;  /* the caller's, with sc_model_options written into it: steps, and is timed */
   mjModel *rows; /* the same for the rows: Newton, no islands (rows are the same, less work), no noslip */
   int mujoco_rows; /* sc_model_options.rows */
+  _Atomic(sc_mj_crew *) crew; /* NULL: none is kept */
 };
+
+void sc_mj_crew_destroy(sc_mj_crew *crew); /* NULL is allowed. mujoco_batch.c */
 
 /* ------------------------------------------------------------------ MuJoCo's errors */
 
@@ -39,7 +50,7 @@ typedef struct sc_mj_worker {
 
 /* One worker with an mjData of `model` for each thread of the context; `call` is named in errors. */
 int sc_mj_workers_create(const char *call, sc_context *context, const mjModel *model, sc_mj_worker **out);
-void sc_mj_workers_destroy(sc_context *context, sc_mj_worker *workers);
+void sc_mj_workers_destroy(int n, sc_mj_worker *workers); /* n: threads; workers NULL is allowed */
 
 /* Keep a failure of environment env for sc_mj_workers_code. */
 void sc_mj_fail(sc_mj_worker *worker, int env, int code, const char *format, ...)

@@ -216,7 +216,7 @@ int sc_states_make(sc_context *context, const sc_model *model, int nenv, uint64_
     sc_mj_each(context, nenv, make_state, &job, progress, arg);
     code = sc_mj_workers_code(call, context, job.workers);
   }
-  sc_mj_workers_destroy(context, job.workers);
+  sc_mj_workers_destroy(sc_context_threads(context), job.workers);
   free(job.controls);
   mj_deleteModel(copy.made);
   return code;
