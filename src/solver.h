@@ -86,6 +86,9 @@ int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack);
  * memory. solver_pack.c */
 int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all);
 
+/* Have what pack i of so many will be made from fetched. solver_pack.c */
+void sc_pack_fetch(const sc_solver *s, int i, int packs);
+
 /* Make pack i in `slot`, all but what sc_slot_prepare does. 0: no memory. solver_pack.c */
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i);
 

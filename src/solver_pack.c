@@ -4,15 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void sc_pack_fetch(const sc_solver *s, int i, int packs) {
+  int first = i < packs ? s->r.starts[i] : 0, end = i < packs ? s->r.starts[i + 1] : 0;
+  for (int k = first; k < end; k++) {
+    const sc_env *e = &s->batch->env[s->r.order[k]];
+    if (e->block) sc_fetch(e->M, (size_t)((const char *)(e->alike + e->nefc) - (const char *)e->M), 0);
+  }
+  int next = end + (end - first); /* environments of the pack behind it */
+  for (int k = end; k < next && k < s->r.starts[packs]; k++) sc_fetch(&s->batch->env[s->r.order[k]], sizeof(sc_env), 0);
+}
+
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
   slot->parts = s->parts, slot->lanes = s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
-  for (int l = 0; l < n; l++) {
-    const sc_env *e = &s->batch->env[slot->env[l]];
-    if (e->block) sc_fetch(e->M, (size_t)((const char *)(e->alike + e->nefc) - (const char *)e->M), 0);
-  }
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
   return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
 }

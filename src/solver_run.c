@@ -164,6 +164,7 @@ static void pack_and_run(void *arg, int i, int who) {
     return;
   }
   sc_slot_prepare(s, w, &w->slot);
+  sc_pack_fetch(s, i + sc_context_threads(s->context), s->npack); /* this worker's next one, most likely: while it solves */
   w->phases.pack += sc_now() - t;
   run_slot(s, w, &w->slot);
 }
@@ -171,7 +172,9 @@ static void pack_and_run(void *arg, int i, int who) {
 int sc_solve(sc_solver *s, const sc_batch *batch) {
   if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solve: %s is NULL", s ? "batch" : "solver");
   int npack = sc_solver_begin(s, batch, 0);
-  if (npack >= 0) sc_pool_each(s->context->pool, npack, pack_and_run, s);
+  s->npack = npack < 0 ? 0 : npack;
+  sc_pool_each(s->context->pool, s->npack, pack_and_run, s);
+  s->npack = 0;
   s->batch = NULL;
   if (npack < 0 || atomic_load(&s->failed)) return sc_error_set(SC_ERROR_MEMORY, "sc_solve: no memory for %d environments", batch->nenv);
   s->packed = s->solved = 1;
