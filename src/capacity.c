@@ -18,8 +18,8 @@ size_t sc_capacity_bytes(const sc_problem *p) {
   return n * (sizeof(candidate) + sizeof(candidate *));
 }
 
-/* All contacts in the order of their rows, if there is a list; returns how many, and their rows in *rows. The edges of a pyramid come in pairs,
- * normal + friction tangent, normal - friction tangent: the mean of two is the normal's. */
+/* All contacts in the order of their rows, if there is a list; returns how many, and their rows in *rows. The edges of a
+ * pyramid come in pairs, normal + friction tangent, normal - friction tangent: the mean of two is the normal's. */
 static int list_contacts(const sc_env *e, candidate *list, int *rows) {
   int n = 0, friction = 0;
   *rows = 0;

@@ -98,9 +98,11 @@ int sc_solver_inverse(sc_solver *s, const sc_inverse *io) {
   if (io->size != sizeof *io)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: inverse.size is %zu, not %zu: use sc_inverse_init", call, io->size, sizeof *io);
   if (!s->packed || s->solved)
-    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nothing is packed%s: call sc_solver_pack first", call, s->solved ? " any more after sc_solve" : "");
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: nothing is packed%s: call sc_solver_pack first", call,
+                        s->solved ? " any more after sc_solve" : "");
   if ((!io->qacc || io->fwdinv) && !s->ran)
-    return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s: call sc_solver_run first", call, io->qacc ? "fwdinv compares with a run" : "qacc is NULL");
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s: call sc_solver_run first", call,
+                        io->qacc ? "fwdinv compares with a run" : "qacc is NULL");
   inverse_job job = {s, io, io->qacc ? io->qacc : s->r.qacc};
   for (int i = 0; i < s->nenv; i++) no_answer(&job, i); /* the bad ones are in no pack */
   sc_pool_each(s->context->pool, s->npack, inverse_pack, &job);

@@ -44,7 +44,8 @@ typedef struct block {
 
 static void *keep(reader *r, size_t bytes) {
   block *b = r->code ? NULL : calloc(1, sizeof *b + bytes + 1);
-  if (!b && !r->code) r->code = sc_error_set(SC_ERROR_MEMORY, READING ": %s: %s: no memory for %zu bytes", r->path, r->where, bytes);
+  if (!b && !r->code)
+    r->code = sc_error_set(SC_ERROR_MEMORY, READING ": %s: %s: no memory for %zu bytes", r->path, r->where, bytes);
   if (!b) return NULL;
   b->next = r->aside->memory;
   r->aside->memory = b;
@@ -153,7 +154,8 @@ static const void *read_array(reader *r, const char *name, int is_int, size_t *n
     return NULL;
   }
   void *data = keep(r, *n * (is_int ? sizeof(int) : sizeof(double)));
-  if (data && H5Dread(set, is_int ? H5T_NATIVE_INT : H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) wrong(r, "%s cannot be read", name);
+  hid_t memory = is_int ? H5T_NATIVE_INT : H5T_NATIVE_DOUBLE;
+  if (data && H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) wrong(r, "%s cannot be read", name);
   H5Dclose(set);
   return data;
 }

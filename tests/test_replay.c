@@ -124,7 +124,7 @@ Test(replay, has_the_bits_of_its_run) {
 
 /* with other settings it is solved, and the answer is that of a solve of all */
 Test(replay, solves_with_other_settings) {
-  static const char *const settings[] = {"", " --precision f32", " --tolerance 1e-14 --ls-iterations 20"};
+  static const char *const settings[] = {"", " --precision f32", " --tolerance 1e-14 --ls-iterations 20", " --method cg --tolerance 1e-12"};
   sc_aside a;
   model("scene.xml", scene);
   run_line("solve scene.xml --envs 20 --warmup 300 --quiet --iterations 0 --tolerance 1e-13 --set-aside a.h5", 4);
@@ -133,7 +133,7 @@ Test(replay, solves_with_other_settings) {
   CALL(sc_check_polish(&a.problem, best, NULL));
   for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
     char line[200];
-    snprintf(line, sizeof line, "replay a.h5 --env %d --iterations 50 --json%s", a.env, settings[k]);
+    snprintf(line, sizeof line, "replay a.h5 --env %d --iterations 200 --json%s", a.env, settings[k]);
     command_result r = run_line(line, 0);
     cJSON *o = cJSON_Parse(r.out);
     double *qacc = test_numbers(a.problem.nv), error;

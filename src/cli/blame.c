@@ -169,13 +169,15 @@ static const char *name_of(const char *const *names, int i) { return names && na
 static void print_conflict(const blame_conflict *c, const char *const *names) {
   printf("  row %d %s asks for %.6g; ", c->row, name_of(names, c->row), c->aref);
   if (!c->n) printf("nothing here can move it\n");
-  for (int k = 0; k < c->n; k++) printf("%s%.4g x row %d %s", k ? " + " : "it is ", c->weight[k], c->with[k], name_of(names, c->with[k]));
+  for (int k = 0; k < c->n; k++)
+    printf("%s%.4g x row %d %s", k ? " + " : "it is ", c->weight[k], c->with[k], name_of(names, c->with[k]));
   if (c->n) printf(", which ask for %.6g\n", c->combined);
 }
 
 void blame_table(const blame *b, const char *const *row_name, const char *const *dof_name) {
   printf("\n");
-  if (b->not_spd >= 0) printf("M is not positive definite: nothing is left of the diagonal at dof %d %s\n", b->not_spd, name_of(dof_name, b->not_spd));
+  if (b->not_spd >= 0)
+    printf("M is not positive definite: nothing is left of the diagonal at dof %d %s\n", b->not_spd, name_of(dof_name, b->not_spd));
   if (b->ndof) printf("worst conditioned dofs: what elimination leaves of the diagonal, relative (leaves first)\n");
   for (int k = 0; k < b->ndof; k++)
     printf("  dof %3d  M %9.3g  H %9.3g  %s\n", b->dofs[k].dof, b->dofs[k].M, b->dofs[k].H, name_of(dof_name, b->dofs[k].dof));
@@ -184,7 +186,8 @@ void blame_table(const blame *b, const char *const *row_name, const char *const 
     const blame_row *r = &b->rows[k];
     printf("  row %3d  D A %9.3g  D %9.3g  %s\n", r->row, r->D * r->A, r->D, name_of(row_name, r->row));
   }
-  if (b->dependent) printf("equality rows that follow from others: %d, of which %d contradict them\n", b->dependent, b->conflicting);
+  if (b->dependent)
+    printf("equality rows that follow from others: %d, of which %d contradict them\n", b->dependent, b->conflicting);
   for (int k = 0; k < b->nconflict; k++) print_conflict(&b->conflicts[k], row_name);
 }
 

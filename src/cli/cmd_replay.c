@@ -44,8 +44,8 @@ static int choose(replay *s) {
   for (int i = s->n; i-- > 0 && (env < 0 || s->entry < 0);)
     if (env < 0 ? s->list[i].run == last : s->list[i].env == env) s->entry = i;
   if (s->entry >= 0) return 0;
-  return cli_fail_with(EXIT_INPUT, "--env %d: %s does not hold it; it holds %d environment%s, the first of them %d", env, s->path, s->n, s->n > 1 ? "s" : "",
-                       s->list[0].env);
+  return cli_fail_with(EXIT_INPUT, "--env %d: %s does not hold it; it holds %d environment%s, the first of them %d", env,
+                       s->path, s->n, s->n > 1 ? "s" : "", s->list[0].env);
 }
 
 /* ------------------------------------------------------------------ the solve */
@@ -126,26 +126,42 @@ static void print_settings(const char *label, const sc_solver_options *o) {
   printf("\n");
 }
 
-static void print_verdict(const char *label, int status, unsigned flags, int iterations, const double numbers[4]) {
-  printf("%-10s %s", label, sc_status_name(status));
+/* What a solve came to. */
+typedef struct {
+  int status, iterations;
+  unsigned flags;
+  double gap, gap_floor, qacc_bound, objective;
+} verdict;
+
+static verdict verdict_before(const sc_aside *a) {
+  return (verdict){a->status, a->iterations, a->flags, a->gap, a->gap_floor, a->qacc_bound, a->objective};
+}
+
+static verdict verdict_now(const sc_result *r) {
+  return (verdict){r->status[0], r->iterations[0], r->flags[0], r->gap[0], r->gap_floor[0], r->qacc_bound[0], r->objective[0]};
+}
+
+static void print_verdict(verdict v) {
+  printf("%-10s %s", "", sc_status_name(v.status));
   for (int bit = 0; bit < SC_NFLAG; bit++)
-    if (flags >> bit & 1) printf(", %s", sc_flag_name(bit));
-  printf("; %d iteration%s", iterations, iterations == 1 ? "" : "s");
-  if (isfinite(numbers[0])) printf(", gap %.3g (rounding alone: %.2g), qacc bound %.3g, cost %.10g", numbers[0], numbers[1], numbers[2], numbers[3]);
+    if (v.flags >> bit & 1) printf(", %s", sc_flag_name(bit));
+  printf("; %d iteration%s", v.iterations, v.iterations == 1 ? "" : "s");
+  if (isfinite(v.gap))
+    printf(", gap %.3g (rounding alone: %.2g), qacc bound %.3g, cost %.10g", v.gap, v.gap_floor, v.qacc_bound, v.objective);
   printf("\n");
 }
 
 static void print_table(const replay *s) {
   const sc_aside *a = &s->aside;
-  const sc_result *r = &s->result;
   printf("softcon %s: environment %d of %s\n", sc_version(), a->env, a->model);
   printf("%s holds %d environment%s:", s->path, s->n, s->n > 1 ? "s" : "");
   for (int i = 0; i < s->n && i < 12; i++) printf(" %d%s", s->list[i].env, i == s->entry ? " (this)" : "");
-  printf("%s\n\n%d dofs, %d rows made by %s\n", s->n > 12 ? " ..." : "", s->problem.nv, s->problem.nefc, a->rows_by_mujoco ? "MuJoCo" : "softcon");
+  printf("%s\n\n%d dofs, %d rows made by %s\n", s->n > 12 ? " ..." : "", s->problem.nv, s->problem.nefc,
+         a->rows_by_mujoco ? "MuJoCo" : "softcon");
   print_settings("its run", &a->options);
-  print_verdict("", a->status, a->flags, a->iterations, (double[]){a->gap, a->gap_floor, a->qacc_bound, a->objective});
+  print_verdict(verdict_before(a));
   print_settings("now", &s->asked);
-  print_verdict("", r->status[0], r->flags[0], r->iterations[0], (double[]){r->gap[0], r->gap_floor[0], r->qacc_bound[0], r->objective[0]});
+  print_verdict(verdict_now(&s->result));
   if (s->rows.why) printf("because    %s\n", s->rows.why);
   if (s->trace.n) trace_table(&s->trace);
   if (s->retry.n) {
@@ -155,15 +171,17 @@ static void print_table(const replay *s) {
   if (s->blamed) blame_table(&s->blame, a->row_name, a->dof_name);
 }
 
-static void add_verdict(cJSON *o, int status, unsigned flags, int iterations, const double numbers[4], const sc_solver_options *options) {
-  static const char *const names[] = {"gap", "gap_floor", "qacc_bound", "objective"};
+static void add_verdict(cJSON *o, verdict v, const sc_solver_options *options) {
   char word[20];
-  cJSON_AddStringToObject(o, "status", sc_status_name(status));
+  cJSON_AddStringToObject(o, "status", sc_status_name(v.status));
   cJSON *list = cJSON_AddArrayToObject(o, "flags");
   for (int bit = 0; bit < SC_NFLAG; bit++)
-    if (flags >> bit & 1) cJSON_AddItemToArray(list, cJSON_CreateString(sc_flag_name(bit)));
-  cJSON_AddNumberToObject(o, "iterations", iterations);
-  for (int k = 0; k < 4; k++) json_number(o, names[k], numbers[k]);
+    if (v.flags >> bit & 1) cJSON_AddItemToArray(list, cJSON_CreateString(sc_flag_name(bit)));
+  cJSON_AddNumberToObject(o, "iterations", v.iterations);
+  json_number(o, "gap", v.gap);
+  json_number(o, "gap_floor", v.gap_floor);
+  json_number(o, "qacc_bound", v.qacc_bound);
+  json_number(o, "objective", v.objective);
   cJSON_AddStringToObject(o, "method", options_word("method", options->method, word, sizeof word));
   cJSON_AddStringToObject(o, "precision", options_word("precision", options->precision, word, sizeof word));
   json_number(o, "tolerance", options->tolerance);
@@ -172,7 +190,6 @@ static void add_verdict(cJSON *o, int status, unsigned flags, int iterations, co
 
 static int print_json(const replay *s) {
   const sc_aside *a = &s->aside;
-  const sc_result *r = &s->result;
   cJSON *o = cJSON_CreateObject(), *list;
   cJSON_AddStringToObject(o, "file", s->path);
   cJSON_AddNumberToObject(o, "env", a->env);
@@ -181,11 +198,10 @@ static int print_json(const replay *s) {
   for (int i = 0; i < s->n; i++) cJSON_AddItemToArray(list, cJSON_CreateNumber(s->list[i].env));
   cJSON_AddNumberToObject(o, "nv", s->problem.nv);
   cJSON_AddNumberToObject(o, "nefc", s->problem.nefc);
-  add_verdict(o, r->status[0], r->flags[0], r->iterations[0], (double[]){r->gap[0], r->gap_floor[0], r->qacc_bound[0], r->objective[0]}, &s->asked);
+  add_verdict(o, verdict_now(&s->result), &s->asked);
   if (s->rows.why) cJSON_AddStringToObject(o, "why", s->rows.why);
-  json_numbers(o, "qacc", r->qacc, s->problem.nv);
-  add_verdict(cJSON_AddObjectToObject(o, "its_run"), a->status, a->flags, a->iterations, (double[]){a->gap, a->gap_floor, a->qacc_bound, a->objective},
-              &a->options);
+  json_numbers(o, "qacc", s->result.qacc, s->problem.nv);
+  add_verdict(cJSON_AddObjectToObject(o, "its_run"), verdict_before(a), &a->options);
   trace_json(&s->trace, "steps", o);
   if (s->retry.n) trace_json(&s->retry, "retry_steps", o);
   if (s->blamed) blame_json(&s->blame, a->row_name, a->dof_name, o);
@@ -206,7 +222,8 @@ static void close_replay(replay *s) {
 
 int cmd_replay(const cli_options *o) {
   replay s = {.options = o};
-  if (o->nmodel != 1) return cli_fail_with(EXIT_USAGE, "replay: one file is needed, not %d; softcon replay --help tells more", o->nmodel);
+  if (o->nmodel != 1)
+    return cli_fail_with(EXIT_USAGE, "replay: one file is needed, not %d; softcon replay --help tells more", o->nmodel);
   s.path = o->models[0];
   int status = cli_refuse(o);
   if (!status) status = choose(&s);

@@ -28,7 +28,8 @@ static int reserve_names(names *n, int nv, int rows) {
   size_t need = (size_t)rows + 1, dofs = (size_t)nv + 1;
   if (need <= n->capacity) return 1;
   free_names(n);
-  *n = (names){malloc(need * sizeof *n->row), malloc(dofs * sizeof *n->dof), calloc(need + dofs, NAME), malloc(need * sizeof *n->info), need};
+  *n = (names){.row = malloc(need * sizeof *n->row), .dof = malloc(dofs * sizeof *n->dof), .capacity = need};
+  n->text = calloc(need + dofs, NAME), n->info = malloc(need * sizeof *n->info);
   return n->row && n->dof && n->text && n->info;
 }
 
@@ -44,7 +45,8 @@ static int find_names(const job *j, const double *state, const sc_problem *p, co
   int described = 0;
   char *text = n->text;
   for (int i = 0; i < p->nv; i++, text += NAME) n->dof[i] = object_label(j->model, SC_OBJECT_DOF, i, text, NAME);
-  if (sc_inspect_rows(j->model, state, j->sig, rows->rows_needed, n->info, NULL, &described) || described != rows->rows_needed) return 0;
+  if (sc_inspect_rows(j->model, state, j->sig, rows->rows_needed, n->info, NULL, &described)) return 0;
+  if (described != rows->rows_needed) return 0;
   for (int i = 0, k = 0; i < p->nefc; i++, k++, text += NAME) {
     while (k < described && (n->info[k].type != p->efc_type[i] || n->info[k].id != p->efc_id[i])) k++;
     if (k == described) return 0;
@@ -71,7 +73,8 @@ static int add(const job *j, const timed_solver *t, int env, size_t nstate, cons
   sc_rows rows;
   int code = sc_batch_get(j->batch, env, &a.problem, &rows);
   if (code) return cli_fail(code);
-  if (!reserve_names(n, a.problem.nv, rows.rows_needed)) return cli_fail_with(EXIT_INTERNAL, "no memory for the names of %d rows", rows.rows_needed);
+  if (!reserve_names(n, a.problem.nv, rows.rows_needed))
+    return cli_fail_with(EXIT_INTERNAL, "no memory for the names of %d rows", rows.rows_needed);
   describe(j, t, env, &a);
   a.bad = rows.bad, a.why = rows.why;
   a.state = j->states + (size_t)env * nstate, a.nstate = (int)nstate;

@@ -45,7 +45,8 @@ static int keep_step(trace *t, int k, sc_solver *solver, memory *before) {
   return SC_OK;
 }
 
-static int take_step(trace *t, int k, sc_context *context, const sc_batch *batch, const sc_solver_options *options, memory *before) {
+static int take_step(trace *t, int k, sc_context *context, const sc_batch *batch, const sc_solver_options *options,
+                     memory *before) {
   sc_solver_options o = *options;
   sc_solver *solver = NULL;
   o.iterations = k, o.retry = 0, o.noslip_iterations = 0;

@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -33,6 +34,8 @@ typedef struct {
   int plain_user;           /* 1: root's right to pass by permissions is given up */
   const char *small_disk;   /* a folder (absolute) where the program sees a disk of 64 KiB instead */
   const char *interrupt_at; /* SIGINT once standard error holds this */
+  const char *kill_at_file; /* SIGKILL once a file of the folder has this ending, and so many milliseconds have passed */
+  int kill_after;
   int seconds;              /* then it is killed; 0: 60 */
 } command_options;
 
@@ -73,10 +76,22 @@ static inline void command_read(FILE *file, char *text) {
   text[n < 0 ? 0 : n] = 0;
 }
 
+/* whether a file of the folder has this ending */
+static inline int command_sees(const char *path, const char *ending) {
+  DIR *list = opendir(path);
+  int found = 0;
+  for (struct dirent *e; list && !found && (e = readdir(list)) != NULL;) {
+    size_t n = strlen(e->d_name), m = strlen(ending);
+    found = n >= m && !strcmp(e->d_name + n - m, ending);
+  }
+  if (list) closedir(list);
+  return found;
+}
+
 /* words end with NULL; words[0] is the program's path */
 static inline command_result command_run(const char *const *words, const command_options *o) {
   command_result r = {.status = -1};
-  struct timespec pause = {0, 2000000}, t;
+  struct timespec pause = {0, o->kill_at_file ? 200000 : 2000000}, t;
   FILE *out = tmpfile(), *err = tmpfile();
   int state = 0;
   if (!out || !err) abort();
@@ -89,6 +104,11 @@ static inline command_result command_run(const char *const *words, const command
     if (o->interrupt_at && !r.interrupted) {
       command_read(err, r.err);
       if (strstr(r.err, o->interrupt_at)) r.interrupted = !kill(child, SIGINT);
+    }
+    if (o->kill_at_file && command_sees(o->folder, o->kill_at_file)) {
+      struct timespec more = {0, o->kill_after * 1000000L};
+      nanosleep(&more, NULL);
+      kill(child, SIGKILL);
     }
     clock_gettime(CLOCK_MONOTONIC, &t);
     if (t.tv_sec < end || r.late) continue;

@@ -97,9 +97,8 @@ static inline int make_contact(test_problem *t, test_random *r, int row, int typ
   for (int k = 0; k < 5; k++) t->friction[5 * contact + k] = k < 2 ? 0.2 + random_unit(r) : 0.001 + 0.1 * random_unit(r);
   for (int k = 0; k < rows; k++) {
     make_row(t, r, row + k, type, spread);
-    double c = k ? t->friction[5 * contact + k % 6 - (k > 5)] : 0;
     if (k && type == SC_CONTACT_ELLIPTIC) {
-      c = t->friction[5 * contact + k - 1];
+      double c = t->friction[5 * contact + k - 1];
       t->D[row + k] = t->D[row] * c * c / (t->mu[contact] * t->mu[contact]);
     } else if (k) {
       t->D[row + k] = t->D[row];
