@@ -141,6 +141,15 @@ typedef struct sc_step_report {
 SC_API int sc_stepper_run(sc_stepper *stepper, double *states, int nenv, const double *ctrl, int nsteps, sc_step_report *report,
                           sc_progress progress, void *arg);
 
+/* MuJoCo's own stepping of as many environments, on as many threads, for comparison: mjb_step of MuJoCo 4.0 with its default
+ * configuration, mj_step on the context's threads with an older one. The model's settings, sensors left out as above. */
+typedef struct sc_mujoco_steps sc_mujoco_steps;
+SC_API int sc_mujoco_steps_create(sc_context *context, const sc_model *model, int nenv, sc_mujoco_steps **out);
+SC_API void sc_mujoco_steps_destroy(sc_mujoco_steps *steps); /* NULL is allowed */
+/* nsteps steps of all states, in place; seconds: of the stepping alone, by the wall's clock and by that of all threads together;
+ * either may be NULL. SC_ERROR_VALUE: MuJoCo raised an error in an environment. */
+SC_API int sc_mujoco_steps_run(sc_mujoco_steps *steps, double *states, int nsteps, double *wall, double *cpu);
+
 /* ------------------------------------------------------------------ contacts */
 
 /* The contacts of all environments with their forces; arrays belong to the struct. */
