@@ -274,6 +274,20 @@ void sc_mj_run_stages(void *arg) {
   run_rest(s);
 }
 
+void sc_mj_continue_stages(void *arg) {
+  const sc_mj_stages *s = arg;
+  memset(s->data->warning, 0, sizeof s->data->warning);
+  mj_fwdPosition(s->model, s->data);
+  run_rest(s);
+}
+
+void sc_mj_continue_smooth_stages(void *arg) {
+  const sc_mj_stages *s = arg;
+  memset(s->data->warning, 0, sizeof s->data->warning);
+  sc_mujoco_position(s->model, s->data);
+  run_rest(s);
+}
+
 void sc_mj_run_position(void *arg) {
   const sc_mj_stages *s = arg;
   put_state(s);

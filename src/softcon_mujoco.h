@@ -103,6 +103,53 @@ SC_API int sc_model_batch_with(sc_context *context, const sc_model *model, const
                                const sc_override *overrides, int noverride, sc_batch *batch, sc_model_times *times,
                                sc_progress progress, void *arg);
 
+/* ------------------------------------------------------------------ steps */
+
+/* Steps of many environments: kinematics, collision and integration by MuJoCo, rows and solve by softcon. A step is mj_step with
+ * another solver, but for three things: sensors are not computed; mjcb_control is not called, controls are those given; and a
+ * state that is not finite or beyond 1e10 is not reset, it freezes its environment. */
+typedef struct sc_stepper sc_stepper;
+
+typedef struct sc_stepper_options {
+  size_t size;                /* sizeof(sc_stepper_options); set by sc_stepper_options_init */
+  sc_solver_options solver;   /* default: the model's iterations, ls_iterations, tolerance, ls_tolerance, warmstart; f64 */
+  int integrator;             /* 0 Euler, 1 RK4 (four solves a step), 2 implicit, 3 implicitfast; -1 (default): the model's */
+  int go_on;                  /* 1: an environment that is not solved goes on if there is an answer; 0 (default): it is frozen */
+} sc_stepper_options;
+/* model may be NULL: then the solver's defaults are those of sc_solver_options_init */
+SC_API void sc_stepper_options_init(sc_stepper_options *options, const sc_model *model);
+
+/* Context and model must live as long; options may be NULL. SC_ERROR_UNSUPPORTED, named: sensors with a history, plugins. */
+SC_API int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepper_options *options, sc_stepper **out);
+SC_API void sc_stepper_destroy(sc_stepper *stepper);       /* NULL is allowed */
+
+/* What became of the environments; arrays are the caller's, any may be NULL. */
+typedef struct sc_step_report {
+  uint8_t *status;            /* nenv, in and out: sc_status. One that is not SC_SOLVED on entry is left alone; on return it is that
+                                 of the last solve, and of the one that froze it. Without the array all are taken as solved */
+  uint32_t *flags;            /* nenv, in and out: sc_flag of all solves are added */
+  int32_t *steps;             /* nenv: steps taken by this call; a frozen environment's state is that before the step that failed */
+  int32_t *iterations;        /* nenv: of all solves of this call */
+  double kinematics, rows, solve, integrate; /* seconds, added up over threads; solve: with packing and certificate */
+} sc_step_report;
+
+/* Take nsteps steps with each of nenv states (nenv x nstate, mjSTATE_INTEGRATION), in place. ctrl: nenv x nu, held during the
+ * steps and written into the state; NULL: the states' own. An environment's bits depend on its own state alone. report may be
+ * NULL. With go_on, status is the worst of this call's: the highest number. Progress counts groups of environments; those left
+ * when it stops the work have taken no step. SC_ERROR_VALUE names an environment whose rows could not be made (it is frozen as
+ * bad_input, all others are stepped). */
+SC_API int sc_stepper_run(sc_stepper *stepper, double *states, int nenv, const double *ctrl, int nsteps, sc_step_report *report,
+                          sc_progress progress, void *arg);
+
+/* MuJoCo's own stepping of as many environments, on as many threads, for comparison: mjb_step of MuJoCo 4.0 with its default
+ * configuration, mj_step on the context's threads with an older one. The model's settings, sensors left out as above. */
+typedef struct sc_mujoco_steps sc_mujoco_steps;
+SC_API int sc_mujoco_steps_create(sc_context *context, const sc_model *model, int nenv, sc_mujoco_steps **out);
+SC_API void sc_mujoco_steps_destroy(sc_mujoco_steps *steps); /* NULL is allowed */
+/* nsteps steps of all states, in place; seconds: of the stepping alone, by the wall's clock and by that of all threads together;
+ * either may be NULL. SC_ERROR_VALUE: MuJoCo raised an error in an environment. */
+SC_API int sc_mujoco_steps_run(sc_mujoco_steps *steps, double *states, int nsteps, double *wall, double *cpu);
+
 /* ------------------------------------------------------------------ contacts */
 
 /* The contacts of all environments with their forces; arrays belong to the struct. */

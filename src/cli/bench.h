@@ -38,6 +38,7 @@ typedef struct bench_line {
 typedef struct bench {
   const cli_options *options;
   sc_context *all, *timing; /* all cores make states; what is timed has as many threads as asked for, default 1 */
+  sc_context *stepping;     /* of --step: as many threads as asked for, default all cores */
   const char *folder;
   bench_scene *scenes;
   int nscene;
@@ -45,7 +46,7 @@ typedef struct bench {
   progress p;
   bench_line lines[MOST_LINES];
   int nline, solved;
-  cJSON *curves;              /* of --growth: an array of points */
+  cJSON *curves, *steps; /* arrays: of --growth, points; of --step, lines */
   double peak[SC_NPRECISION]; /* operations per second of the threads, the most seen so far */
   double seconds[4];          /* making states, problems, rounds, errors */
 } bench;
@@ -88,6 +89,10 @@ int bench_write_pile(const char *path, int n);
 
 /* bench_growth.c: time against the number of environments, threads, dofs and rows */
 int bench_growth(bench *b);
+
+/* bench_step.c: whole steps of one scene, and all of them as a table */
+int bench_step(bench *b, const bench_scene *scene);
+void bench_step_table(const bench *b);
 
 /* bench_report.c */
 double bench_geomean(const bench *b, int precision, int packed);

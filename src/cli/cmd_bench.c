@@ -41,9 +41,19 @@ static int run_scenes(bench *b) {
   return status ? status : b->solved && !interrupted() ? EXIT_SOLVED : EXIT_NOT_SOLVED;
 }
 
+/* --step: whole steps instead of solves alone */
+static int run_steps(bench *b) {
+  int status = job_context(b->options->threads, b->options->backend, &b->stepping);
+  for (int i = 0; i < b->nscene && !status && !interrupted(); i++) status = bench_step(b, &b->scenes[i]);
+  progress_clear(&b->p);
+  if (interrupted()) cli_note(b->options, "interrupted: not all of %d scenes were measured to the end", b->nscene);
+  if (!status && !b->options->json) bench_step_table(b);
+  return status ? status : b->solved && !interrupted() ? EXIT_SOLVED : EXIT_NOT_SOLVED;
+}
+
 static int run(bench *b) {
-  int status = run_scenes(b);
-  if ((status == EXIT_SOLVED || status == EXIT_NOT_SOLVED) && b->options->plot) {
+  int status = b->options->step ? run_steps(b) : run_scenes(b);
+  if ((status == EXIT_SOLVED || status == EXIT_NOT_SOLVED) && b->options->plot && !b->options->step) {
     int drawn = bench_plot(b);
     if (drawn) status = drawn;
   }
@@ -53,9 +63,11 @@ static int run(bench *b) {
 int cmd_bench(const cli_options *o) {
   bench *b = calloc(1, sizeof *b);
   if (!b) return cli_fail_with(EXIT_INTERNAL, "bench: no memory");
-  b->curves = cJSON_CreateArray();
+  b->curves = cJSON_CreateArray(), b->steps = cJSON_CreateArray();
   b->options = o, b->solved = 1, b->folder = o->out ? o->out : "results";
   int status = cli_refuse(o);
+  if (!status && o->step && (o->growth || o->plot))
+    status = cli_fail_with(EXIT_USAGE, "bench: --step and --%s exclude each other", o->growth ? "growth" : "plot");
   if (!status) status = bench_find_scenes(b);
   if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = bench_make_folder(b->folder);
@@ -69,7 +81,9 @@ int cmd_bench(const cli_options *o) {
   }
   sc_context_destroy(b->timing);
   sc_context_destroy(b->all);
+  sc_context_destroy(b->stepping);
   cJSON_Delete(b->curves);
+  cJSON_Delete(b->steps);
   free(b->scenes);
   free(b);
   return status;

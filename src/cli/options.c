@@ -48,6 +48,7 @@ static const option table[] = {
   {"compare",       "mujoco",                 CHOICE,  AT(compare), 0, 0, FOR_SOLVE, "time MuJoCo's own solver on the same states, and measure the errors"},
   {"out",           "PATH",                   TEXT,    AT(out), 0, 0, BOTH, "write the results there (bench: a folder, default results)"},
   {"recorded",      "DIR",                    TEXT,    AT(recorded), 0, 0, FOR_BENCH, "measure the models whose states bench/record_states.py wrote there, at MuJoCo's default settings"},
+  {"step",          NULL,                     FLAG,    AT(step), 0, 0, FOR_BENCH, "instead: whole steps beside MuJoCo's own stepping of as many environments, on all cores"},
   {"growth",        NULL,                     FLAG,    AT(growth), 0, 0, FOR_BENCH, "also measure how time grows with environments, threads, dofs and rows"},
   {"save-rows",     NULL,                     FLAG,    AT(save_rows), 0, 0, FOR_SOLVE, "with --out: also write the rows' parameters and Jacobian (efc_KBIP, efc_J, ...)"},
   {"save-contacts", NULL,                     FLAG,    AT(save_contacts), 0, 0, FOR_SOLVE, "with --out: also write every contact's geoms, position, frame and force"},

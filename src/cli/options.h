@@ -33,7 +33,7 @@ typedef struct cli_options {
   int save_rows, save_contacts, fwdinv;
   const char *plot; /* folder */
   const char *recorded; /* folder of bench/record_states.py */
-  int growth;
+  int growth, step;
   int solver_defaults; /* no option: set where states were recorded under them */
   const char *backend;
   int env; /* row of the states of inspect, environment of replay */
