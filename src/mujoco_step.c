@@ -164,7 +164,7 @@ int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepp
 
 void sc_stepper_destroy(sc_stepper *s) {
   if (!s) return;
-  sc_mj_workers_destroy(s->context, s->workers);
+  sc_mj_workers_destroy(sc_context_threads(s->context), s->workers);
   for (int k = 0; s->steps && k < sc_context_threads(s->context); k++) {
     step_worker *w = &s->steps[k];
     for (int i = 0; i < GROUP; i++) {

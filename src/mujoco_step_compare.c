@@ -85,7 +85,7 @@ void sc_mujoco_steps_destroy(sc_mujoco_steps *s) {
 #if HAS_BATCH
   if (s->batch) mjb_deleteBatch(s->batch);
 #endif
-  sc_mj_workers_destroy(s->context, s->workers);
+  sc_mj_workers_destroy(sc_context_threads(s->context), s->workers);
   if (s->model) mj_deleteModel(s->model);
   free(s);
 }
