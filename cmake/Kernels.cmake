@@ -16,6 +16,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   set(avx2 -mavx2 -mfma -mbmi -mbmi2 -mpopcnt -mlzcnt)
   set(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
   set(avx512vl -march=x86-64-v4 -mprefer-vector-width=256) # for processors that slow down at 512 bits
+  foreach(scalar f64 f32) # one lane, for systems that are packed alone; the tiles' loops are what is in vectors then
+    softcon_kernel(sse2 ${scalar} 1)
+    softcon_kernel(avx2 ${scalar} 1 ${avx2})
+    softcon_kernel(avx512 ${scalar} 1 -march=x86-64-v4 -mprefer-vector-width=256)
+  endforeach()
   softcon_kernel(sse2 f64 2)
   softcon_kernel(sse2 f32 4)
   softcon_kernel(avx2 f64 4 ${avx2})
@@ -25,6 +30,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   softcon_kernel(avx512 f64 8 ${avx512})
   softcon_kernel(avx512 f32 16 ${avx512})
 else()
+  softcon_kernel(base f64 1)
+  softcon_kernel(base f32 1)
   softcon_kernel(base f64 2)
   softcon_kernel(base f32 4)
 endif()

@@ -99,14 +99,14 @@ PROC void certify(const sc_pack *p, sc_work *w) {
   real scaled = *NUM(p, scale) * gap;
   mask solved = either(le(scaled, splat(w->task.tolerance)), both(le(scaled, *NUM(p, scale) * floor), le(bound, splat(1e-2))));
   EACH(l, SC_LANES) w->solved[l] = lane_is(solved, l);
-  if (any(both(noisy, solved))) refine_forces(p, w, both(noisy, solved), any(notes.slides));
+  if (p->hessian && any(both(noisy, solved))) refine_forces(p, w, both(noisy, solved), any(notes.slides));
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */
 PROC void prepare(const sc_pack *p, sc_work *w) {
   real *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm), *given = NUM(p, given), *alive = NUM(p, alive), *v = w->v;
   factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, w->pivot, 4 * SC_EPS};
-  mask low = factor(&job);
+  mask low = factor_any(&job, w);
   ONCE { *alive = sel(low, splat(0), *alive); }
   mul_sym(&p->m, NUM(p, M), s, v, 0);
   mask have = lt(splat(0), given[0]);

@@ -126,6 +126,19 @@ FN mask factor(const factor_job *job) {
   return low;
 }
 
+#if SC_LANES == 1 && !defined(SC_TEAM)
+#include "columns.inl"
+#endif
+
+/* by lists of products where there are some */
+FN mask factor_any(const factor_job *job, sc_work *w) {
+#if SC_LANES == 1 && !defined(SC_TEAM)
+  if (!job->tiles->pairadr) return factor_columns(job, w->tile_at);
+#endif
+  (void)w;
+  return factor(job);
+}
+
 /* v <- L^-1 v */
 FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
   for (int j = 0; j < t->nb; j++) {
@@ -203,5 +216,5 @@ PROC void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real
   if (slides) CONES(p, if (w->used[row]) cone_product(p, d, row, coef, x, Z));
   SYNC;
   factor_job job = {&p->h, w->H, NUM(p, M), p, k, Z, w->used, w->pivot, 4 * SC_EPS};
-  factor(&job);
+  factor_any(&job, w);
 }

@@ -45,7 +45,7 @@ typedef struct sc_tiles {
   const int32_t *rowadr;    /* nb+1 and */
   const int32_t *rowtile;   /* ntile - nb: the off-diagonal tiles by rows, columns ascending */
   const int32_t *rowcol;    /* ntile - nb: and their columns */
-  const int32_t *pairadr;   /* ntile+1: products of the Cholesky factorisation for each tile */
+  const int32_t *pairadr;   /* ntile+1: products of the Cholesky factorisation for each tile; NULL: not listed, see columns.inl */
   const sc_pair *pair;
 } sc_tiles;
 
@@ -68,6 +68,7 @@ typedef struct sc_pack {
   int32_t ne, nf, nu;
   int32_t ncone[SC_NDIM];   /* contacts of dim 3, 4, 6 */
   int32_t conerow;          /* first elliptic row: ne + nf + nu */
+  int32_t hessian;          /* 0: h has diagonal tiles only, for a method that does not factor H */
   sc_tiles m, h;            /* M and its factor; the factor of H = M + J' K J */
   const int32_t *mtile;     /* h.ntile: tile of M, or -1 */
   const int32_t *jadr;      /* nefc+1: blocks of a row */
@@ -101,6 +102,7 @@ typedef struct sc_work {
   sc_array pivot;           /* [4] diagonal of the tile that is factored */
   sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   sc_array x1, f1, k1, Jv;  /* [nefc] */
+  int32_t *tile_at;         /* [nb] numbers: of large systems, where in a column a row's tile is */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *solved;          /* W numbers, by the certificate: whether it holds */

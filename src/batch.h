@@ -3,6 +3,7 @@
 #define SC_BATCH_H
 
 #include "context.h"
+#include "inertia.h"
 #include "memory.h"
 
 #include <stdatomic.h>
@@ -109,9 +110,9 @@ int sc_columns_ascend(const int *col, int n, int last);
 int sc_all_finite(const double *x, size_t n);
 
 /* Evaluate D, R, aref, mu and the parameters behind them from solref and solimp. rows.c
- * The environment's M, J, type, frictionloss, dim, friction are already there. scratch: nv^2 + nv + 1 numbers, NULL with
+ * The environment's M, J, type, frictionloss, dim, friction are already there. factor: of M, not read with
  * efc_diagA. */
-int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, double *scratch);
+int sc_rows_evaluate(sc_env *env, const sc_problem *problem, int index, sc_inertia *factor);
 
 /* The same in two steps for rows that come block by block. Where a block's parameters stand: those of its row k are at
  * 2 step k of solref and 5 step k of solimp. */

@@ -211,24 +211,32 @@ static void set_reason(sc_env *e, const char *why) {
   if (e->why) memcpy(e->why, why, n);
 }
 
-/* copy a problem into e, evaluate its rows, and drop what is beyond the capacity; scratch: of get_scratch */
-static int take(sc_env *e, const sc_problem *p, const survey *v, int index, sc_arena *arena, void *scratch) {
+/* what a problem needs besides the environment's own memory: taken before that is touched */
+typedef struct {
+  sc_inertia factor;        /* for the exact diagonal */
+  void *capacity;           /* for sc_env_fit */
+} extras;
+
+/* copy a problem into e, evaluate its rows, and drop what is beyond the capacity */
+static int take(sc_env *e, const sc_problem *p, const survey *v, int index, sc_arena *arena, extras *x) {
   int code = copy_in(e, p, v, index, arena);
   if (code && code != SC_ERROR_VALUE) return code;
   if (e->evaluated && code) clear_evaluated(e);
   sc_env_count(e);
-  if (e->evaluated && !code) code = sc_rows_evaluate(e, p, index, scratch);
-  if (!code) code = sc_env_fit(e, v->max_rows, v->max_contacts, index, scratch);
+  if (e->evaluated && !code) code = sc_rows_evaluate(e, p, index, &x->factor);
+  if (!code) code = sc_env_fit(e, v->max_rows, v->max_contacts, index, x->capacity);
   if (!code) sc_env_describe(e);
   return code;
 }
 
-/* scratch of *bytes for the exact diagonal, and then for the capacity, from the batch's arena; 0 where none is needed */
-static void *get_scratch(const sc_batch *batch, const sc_problem *p, size_t *bytes) {
-  size_t n = (size_t)p->nv, exact = p->nefc && !p->efc_D && !p->efc_diagA ? (n * n + n + 1) * sizeof(double) : 0;
-  *bytes = batch->max_rows || batch->max_contacts ? sc_capacity_bytes(p) : 0;
-  if (*bytes < exact) *bytes = exact;
-  return *bytes ? sc_arena_get(batch->arena, bytes) : NULL;
+static int get_extras(const sc_batch *batch, const sc_problem *p, int env, extras *x) {
+  static const char what[] = "sc_batch_set: environment %d: no memory for %s";
+  int exact = p->nefc && !p->efc_D && !p->efc_diagA, limited = batch->max_rows || batch->max_contacts;
+  if (exact && !sc_inertia_factor(&x->factor, p)) return sc_error_set(SC_ERROR_MEMORY, what, env, "the exact diagonal");
+  if (limited) x->capacity = malloc(sc_capacity_bytes(p));
+  if (!limited || x->capacity) return SC_OK;
+  sc_inertia_free(&x->factor);
+  return sc_error_set(SC_ERROR_MEMORY, what, env, "the choice of contacts");
 }
 
 int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
@@ -241,18 +249,19 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   code = check_structure(batch, problem, env, &v);
   if (code) return code;
   sc_env *e = &batch->env[env], fresh = {0};
-  size_t bytes; /* taken before the environment is touched */
-  void *scratch = get_scratch(batch, problem, &bytes);
-  if (bytes && !scratch) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory: %zu bytes", env, bytes);
+  extras extra = {0};
+  code = get_extras(batch, problem, env, &extra);
+  if (code) return code;
   int inside = points_into(e, problem); /* then it goes to new memory */
-  code = take(inside ? &fresh : e, problem, &v, env, batch->arena, scratch);
+  code = take(inside ? &fresh : e, problem, &v, env, batch->arena, &extra);
   if (inside && (!code || code == SC_ERROR_VALUE)) {
     fresh.why = e->why;
     sc_arena_give(batch->arena, e->block, e->capacity);
     *e = fresh;
   }
   if (!code || code == SC_ERROR_VALUE) set_reason(e, code ? sc_error_text() : NULL);
-  sc_arena_give(batch->arena, scratch, bytes);
+  sc_inertia_free(&extra.factor);
+  free(extra.capacity);
   return code;
 }
 

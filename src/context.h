@@ -11,6 +11,7 @@ typedef struct sc_backend {
   const char *name;
   int (*runs)(void);        /* whether this processor has the instructions */
   const sc_kernels *f64, *f32;
+  const sc_kernels *f64x1, *f32x1; /* of one lane, for large systems */
 } sc_backend;
 
 struct sc_context {

@@ -98,9 +98,12 @@ int sc_order(const sc_batch *batch, int lanes, sc_buffer *buffer, int32_t *order
   for (int i = 0; i < batch->nenv; i++)
     if (!batch->env[i].bad) keys[n++] = make_key(&batch->env[i], i);
   keys = sort(keys, (size_t)n);
+  int small = n; /* large ones come first, for they take longest; the keys have them last */
+  while (small > 0 && sc_env_is_large(&batch->env[keys[small - 1].env])) small--;
   for (int i = 0; i < n; i++) {
-    order[i] = keys[i].env;
-    int begins = i == 0 || i - starts[packs - 1] == lanes || blocks_of(&batch->env[order[i]]) != blocks_of(&batch->env[order[i - 1]]);
+    order[i] = keys[i < n - small ? i + small : i - (n - small)].env;
+    int begins = i == 0 || i - starts[packs - 1] == lanes || blocks_of(&batch->env[order[i]]) != blocks_of(&batch->env[order[i - 1]]) ||
+                 sc_env_is_large(&batch->env[order[i]]);
     if (begins) starts[packs++] = i;
   }
   starts[packs] = n;

@@ -21,6 +21,13 @@ size_t sc_pack_elements(const sc_pack *p) {
   return n;
 }
 
+void sc_numbers_place(const sc_pack *p, sc_numbers *n, char *at, size_t size, int factor) {
+#define FIELD(name, count) n->name = at, at += (count) * size;
+  SC_NUMBER_FIELDS(FIELD, p, sc_pack_cone_elements(p))
+#undef FIELD
+  n->L = factor ? at : NULL;
+}
+
 /* One part of a pack, and the environments in its first n lanes. */
 typedef struct {
   const sc_pack *pack;

@@ -16,10 +16,16 @@ typedef struct sc_slot {
   int factor_f32;           /* whether the numbers in float have the factor of M too */
   int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
   unsigned beyond_float;    /* lanes, as bits, with a number too large for float */
+  int large;                /* one environment alone, in one lane: large.c */
+  const int32_t *place;     /* large: position of each dof; NULL: dof i stands at nv-1-i */
   int borrows;              /* its integers are those of a packer's structure, until that packer makes another pack */
   void *block;
   size_t capacity;
+  size_t wanted;            /* large: bytes of the pack, known before they are taken */
 } sc_slot;
+
+/* where dof i of an environment stands */
+static inline size_t sc_slot_position(const sc_slot *slot, size_t nv, size_t i) { return slot->place ? (size_t)slot->place[i] : nv - 1 - i; }
 
 /* Memory that grows and is used again. */
 typedef struct sc_buffer {
@@ -82,6 +88,14 @@ typedef struct sc_row_places {
  * in float, parts * lanes side by side. 0: no memory. symbolic.c */
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer, const sc_row_places *places);
 
+/* Dof blocks beyond which an environment is packed alone, in one lane: half-empty vectors and the fill-in of an order that
+ * packs share cost more than the lanes gain (bench/README.md). */
+#define SC_LARGE_BLOCKS 48
+static inline int sc_env_is_large(const sc_env *e) { return (e->nv + 3) / 4 > SC_LARGE_BLOCKS; }
+
+/* All of the pack whose one environment is slot->env[0]. hessian: for methods that factor H. 0: no memory, slot->wanted. large.c */
+int sc_pack_large(sc_slot *slot, const sc_batch *batch, int f32, int hessian, const sc_row_places *places);
+
 /* The numbers, in double. 0: no memory. pack.c */
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 
@@ -107,5 +121,8 @@ void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels);
 /* elements of the fields above, and of `cone` among them */
 size_t sc_pack_cone_elements(const sc_pack *pack);
 size_t sc_pack_elements(const sc_pack *pack);
+
+/* Pointers to them in memory for numbers of `size` bytes, lanes included; factor: L too, else it is NULL. */
+void sc_numbers_place(const sc_pack *pack, sc_numbers *num, char *at, size_t size, int factor);
 
 #endif

@@ -68,43 +68,9 @@ double sc_row_force(int type, double A, double R, double aref, double a0, double
 
 /* ------------------------------------------------------------------ exact diagonal */
 
-/* y <- L^-1 y, L dense row-major lower */
-static void forward(const double *L, size_t n, double *y) {
-  for (size_t i = 0; i < n; i++) {
-    for (size_t k = 0; k < i; k++) y[i] -= L[i * n + k] * y[k];
-    y[i] /= L[i * n + i];
-  }
-}
-
-/* M = L L' in L, nv x nv; 0: not positive definite */
-static int dense_factor(const sc_env *e, double *L) {
-  size_t n = (size_t)e->nv;
-  memset(L, 0, n * n * sizeof *L);
-  for (size_t i = 0; i < n; i++)
-    for (int k = 0; k < e->M_rownnz[i]; k++) L[i * n + (size_t)e->M_colind[e->M_rowadr[i] + k]] = e->M[e->M_rowadr[i] + k];
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j <= i; j++) {
-      double s = L[i * n + j];
-      for (size_t k = 0; k < j; k++) s -= L[i * n + k] * L[j * n + k];
-      if (i == j && !(s > 0)) return 0;
-      L[i * n + j] = i == j ? sqrt(s) : s / L[j * n + j];
-    }
-  return 1;
-}
-
-/* diagonal of J M^-1 J' in e->diagA. Where M is not positive definite it is set to 1: the verdict will say not_spd */
-static void exact_diagonal(sc_env *e, double *L) {
-  size_t n = (size_t)e->nv;
-  double *y = L + n * n;
-  int spd = dense_factor(e, L);
-  for (int r = 0; r < e->nefc; r++) {
-    e->diagA[r] = spd ? 0 : 1;
-    if (!spd) continue;
-    memset(y, 0, n * sizeof *y);
-    for (int k = 0; k < e->J_rownnz[r]; k++) y[e->J_colind[e->J_rowadr[r] + k]] = e->J[e->J_rowadr[r] + k];
-    forward(L, n, y);
-    for (size_t i = 0; i < n; i++) e->diagA[r] += y[i] * y[i];
-  }
+/* diagonal of J M^-1 J' in e->diagA. Where M is not positive definite it is 1: the verdict will say not_spd */
+static void exact_diagonal(sc_env *e, sc_inertia *factor) {
+  for (int r = 0; r < e->nefc; r++) e->diagA[r] = sc_inertia_inverse(factor, e->J_rownnz[r], e->J_colind + e->J_rowadr[r], e->J + e->J_rowadr[r]);
 }
 
 /* ------------------------------------------------------------------ all rows of an environment */
@@ -172,11 +138,11 @@ int sc_rows_finish(sc_env *e, const double *curvature, const double *adhesion) {
   return sc_all_finite(e->R, m) && sc_all_finite(e->D, m) && sc_all_finite(e->aref, m);
 }
 
-int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, double *scratch) {
+int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, sc_inertia *factor) {
   size_t m = (size_t)e->nefc;
   sc_parameters c = {.known = 0};
   sc_row_source s = {.solreffriction = p->contact_solreffriction, .timestep = p->timestep, .impratio = p->impratio, .refsafe = p->refsafe, .step = 1};
-  if (m && !p->efc_diagA) exact_diagonal(e, scratch);
+  if (m && !p->efc_diagA) exact_diagonal(e, factor);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
     n = block_rows(e, r, contact);

@@ -191,7 +191,7 @@ typedef struct sc_problem {
   const double *efc_solref;   /* nefc x 2; of a contact with friction its first row's counts, also of solimp and diagA */
   const double *efc_solimp;   /* nefc x 5 */
   const double *efc_diagA;    /* nefc: inverse inertia of the row, exact or approximate, >= 0; NULL: exact, J M^-1 J',
-                                 by a dense factor of M: nv^3/6 operations */
+                                 by a sparse factor of M */
   const double *efc_curvature;/* nefc, or NULL (0) */
   const double *efc_adhesion; /* nefc, or NULL (0): pull along the row, N: R times it is added to aref (MuJoCo 4.0) */
 

@@ -47,6 +47,8 @@ int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_s
   s->context = context, s->options = *options, s->workers = workers;
   s->iterate = f32 ? context->backend->f32 : context->backend->f64;
   s->judge = context->backend->f64;
+  s->large_iterate = f32 ? context->backend->f32x1 : context->backend->f64x1;
+  s->large_judge = context->backend->f64x1;
   s->lanes = s->judge->lanes;
   s->parts = s->iterate->lanes / s->lanes;
   *out = s;

@@ -58,6 +58,7 @@ struct sc_solver {
   sc_context *context;
   sc_solver_options options;
   const sc_kernels *iterate, *judge;
+  const sc_kernels *large_iterate, *large_judge; /* one lane each */
   int lanes, parts;         /* lanes of the judge; how many such parts an iterating pack has */
   int nenv;
   int packed;               /* the results are those of a batch, ... */
@@ -69,7 +70,7 @@ struct sc_solver {
   sc_worker *workers;
   sc_results r;
   sc_buffer keys;           /* of the environments while they are put in order */
-  atomic_int failed;        /* a worker found no memory */
+  atomic_int failed;        /* a worker found no memory: one more than the environment it was for, the first of its pack */
 };
 
 /* Seconds of a clock that never goes back. */
@@ -80,7 +81,7 @@ int sc_results_resize(sc_results *r, sc_result_sizes s);
 
 /* Workspaces of all workers for the largest of the packs; one worker's for this pack. 0: no memory. */
 int sc_workers_resize(sc_solver *s, int npack);
-int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack);
+int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_slot *slot);
 
 /* Begin with a batch: results for its environments, NaN for bad ones or for all, and their order. The number of packs; -1: no
  * memory. solver_pack.c */
@@ -92,11 +93,18 @@ void sc_pack_fetch(const sc_solver *s, int i, int packs);
 /* Make pack i in `slot`, all but what sc_slot_prepare does. 0: no memory. solver_pack.c */
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i);
 
+/* There was no memory for this slot; and the error that says so. solver_pack.c */
+void sc_solver_failed(sc_solver *s, const sc_slot *slot);
+int sc_solver_no_memory(const sc_solver *s, const sc_batch *batch, const char *call);
+
 /* Factor M and complete the vectors; in float, then round. solver_pack.c */
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot);
 
 /* NaN for an environment that has no answer. */
 void sc_results_no_answer(sc_results *r, int env, int status);
+
+static inline const sc_kernels *sc_slot_iterate(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_iterate : s->iterate; }
+static inline const sc_kernels *sc_slot_judge(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_judge : s->judge; }
 
 /* the pack as the judge sees it: one part of its numbers in double */
 static inline sc_pack sc_slot_part(const sc_slot *slot, int k) {

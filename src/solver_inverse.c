@@ -45,11 +45,11 @@ static void put_lane(const inverse_job *job, const sc_slot *slot, const lane_of 
   const size_t *offset = job->solver->r.nv_offset;
   size_t nv = l->env < 0 ? 0 : offset[l->env + 1] - offset[l->env];
   for (size_t i = 0; i < (size_t)slot->pack.nv4; i++) a[i * l->lanes + l->lane] = 0;
-  for (size_t i = 0; i < nv; i++) a[(nv - 1 - i) * l->lanes + l->lane] = job->qacc[offset[l->env] + i];
+  for (size_t i = 0; i < nv; i++) a[sc_slot_position(slot, nv, i) * l->lanes + l->lane] = job->qacc[offset[l->env] + i];
 }
 
 /* + 0.0 makes a zero's sign plain, which depends on what a pack skips */
-static void take_lane(const inverse_job *job, const lane_of *l) {
+static void take_lane(const inverse_job *job, const sc_slot *slot, const lane_of *l) {
   const sc_results *r = &job->solver->r;
   const sc_inverse *io = job->io;
   size_t first = r->nv_offset[l->env], nv = r->nv_offset[l->env + 1] - first;
@@ -63,7 +63,8 @@ static void take_lane(const inverse_job *job, const lane_of *l) {
     if (io->efc_state) io->efc_state[i] = (uint8_t)number(l, l->work->k, (size_t)r->rowmap[i]);
   }
   for (size_t i = 0; i < nv; i++) {
-    double Jf = number(l, l->work->g1, nv - 1 - i) + 0.0, g = number(l, l->work->g, nv - 1 - i) + 0.0;
+    size_t at = sc_slot_position(slot, nv, i);
+    double Jf = number(l, l->work->g1, at) + 0.0, g = number(l, l->work->g, at) + 0.0;
     if (io->qfrc_constraint) io->qfrc_constraint[first + i] = Jf;
     if (io->qfrc_inverse) io->qfrc_inverse[first + i] = g;
     apart += (r->qfrc_constraint[first + i] - Jf) * (r->qfrc_constraint[first + i] - Jf);
@@ -77,17 +78,17 @@ static void inverse_pack(void *arg, int i, int who) {
   const sc_solver *s = job->solver;
   const sc_slot *slot = &s->slots[i];
   sc_work *work = &s->workers[who].judge;
-  for (int k = 0; k < s->parts; k++) {
+  for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
-    lane_of l = {work, (size_t)s->lanes, 0, -1};
+    lane_of l = {work, (size_t)slot->lanes, 0, -1};
     for (; l.lane < l.lanes; l.lane++) {
       l.env = slot->env[(size_t)k * l.lanes + l.lane];
       put_lane(job, slot, &l);
     }
-    s->judge->inverse(&part, work);
+    sc_slot_judge(s, slot)->inverse(&part, work);
     for (l.lane = 0; l.lane < l.lanes; l.lane++) {
       l.env = slot->env[(size_t)k * l.lanes + l.lane];
-      if (l.env >= 0) take_lane(job, &l);
+      if (l.env >= 0) take_lane(job, slot, &l);
     }
   }
 }

@@ -23,14 +23,14 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
 }
 
 /* arrays of a workspace and their element counts */
-typedef struct { size_t H, Z, nv4, nefc; } work_sizes;
+typedef struct { size_t H, Z, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
-  F(z1, s.nv4) F(pivot, 4) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
+  F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
-/* lay a workspace out at `at`, or only measure it when at is NULL; returns its bytes. element: lanes * sizeof(number) */
+/* lay a workspace out at `at`, or only measure it when at is NULL; returns its bytes. element: of a number */
 static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
   size_t bytes = 0;
 #define FIELD(name, count)                   \
@@ -40,28 +40,34 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
 #undef FIELD
   if (at) {
     w->used = (uint8_t *)at + bytes;
-    w->iterations = (int32_t *)(void *)(at + bytes + round64(s.nefc));
+    w->tile_at = (int32_t *)(void *)(at + bytes + round64(s.rows));
+    w->iterations = (int32_t *)(void *)(at + bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)));
     w->end = w->iterations + SC_MAX_LANES;
     w->solved = w->end + SC_MAX_LANES;
     w->gap = (double *)(void *)(w->solved + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
   }
-  return bytes + round64(s.nefc) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
-static void enlarge(work_sizes *w, const sc_pack *p) {
+/* for one lane more than once: `parts` times those of the judge */
+static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
+  const sc_pack *p = &slot->pack;
+  size_t lanes = (size_t)(slot->lanes * parts);
 #define MOST(x, y) x = (size_t)(y) > (x) ? (size_t)(y) : (x)
-  MOST(w->H, 16 * (p->h.ntile > p->m.ntile ? p->h.ntile : p->m.ntile));
-  MOST(w->Z, 4 * (p->nblock - p->jadr[p->conerow]));
-  MOST(w->nv4, p->nv4);
-  MOST(w->nefc, p->nefc);
+  MOST(w->H, lanes * 16 * (size_t)p->h.ntile);
+  MOST(w->Z, lanes * 4 * (size_t)(p->nblock - p->jadr[p->conerow]));
+  MOST(w->nv4, lanes * (size_t)p->nv4);
+  MOST(w->nefc, lanes * (size_t)p->nefc);
+  MOST(w->nb, p->nb);
+  MOST(w->rows, p->nefc);
 #undef MOST
 }
 
-static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
+/* wide: of the judge; narrow: of an iteration in float */
+static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes narrow) {
   int f32 = s->options.precision == SC_F32;
-  size_t wide = (size_t)s->lanes * sizeof(double), narrow = (size_t)(s->lanes * s->parts) * sizeof(float);
-  size_t judge = place_work(&w->judge, NULL, sizes, wide), iterate = f32 ? place_work(&w->iterate, NULL, sizes, narrow) : 0;
+  size_t judge = place_work(&w->judge, NULL, wide, sizeof(double)), iterate = f32 ? place_work(&w->iterate, NULL, narrow, sizeof(float)) : 0;
   if (round64(judge) + round64(iterate) > w->capacity) {
     free(w->block);
     w->capacity = 0;
@@ -69,9 +75,9 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
     if (!w->block) return 0;
     w->capacity = round64(judge) + round64(iterate);
   }
-  place_work(&w->judge, w->block, sizes, wide);
+  place_work(&w->judge, w->block, wide, sizeof(double));
   w->iterate = w->judge;
-  if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), sizes, narrow);
+  if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), narrow, sizeof(float));
   w->judge.task = w->iterate.task =
       (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
                 f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
@@ -79,17 +85,17 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
 }
 
 int sc_workers_resize(sc_solver *s, int npack) {
-  work_sizes sizes = {0, 0, 0, 0};
-  for (int i = 0; i < npack; i++) enlarge(&sizes, &s->slots[i].pack);
+  work_sizes wide = {0}, narrow = {0};
+  for (int i = 0; i < npack; i++) enlarge(&wide, &s->slots[i], 1), enlarge(&narrow, &s->slots[i], s->slots[i].parts);
   for (int i = 0; i < sc_context_threads(s->context); i++)
-    if (!fit(s, &s->workers[i], sizes)) return 0;
+    if (!fit(s, &s->workers[i], wide, narrow)) return 0;
   return 1;
 }
 
-int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack) {
-  work_sizes sizes = {0, 0, 0, 0};
-  enlarge(&sizes, pack);
-  return fit(s, w, sizes);
+int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_slot *slot) {
+  work_sizes wide = {0}, narrow = {0};
+  enlarge(&wide, slot, 1), enlarge(&narrow, slot, slot->parts);
+  return fit(s, w, wide, narrow);
 }
 
 size_t sc_solver_bytes(const sc_solver *s) {

@@ -17,24 +17,44 @@ void sc_pack_fetch(const sc_solver *s, int i, int packs) {
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
-  slot->parts = s->parts, slot->lanes = s->lanes;
+  slot->large = sc_env_is_large(&s->batch->env[slot->env[0]]);
+  slot->parts = slot->large ? 1 : s->parts, slot->lanes = slot->large ? 1 : s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
+  if (slot->large) return sc_pack_large(slot, s->batch, s->options.precision == SC_F32, s->options.method == SC_NEWTON, &places);
+  slot->place = NULL;
   return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
-  for (int k = 0; k < s->parts; k++) {
+  for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
-    s->judge->prepare(&part, &w->judge);
+    sc_slot_judge(s, slot)->prepare(&part, &w->judge);
   }
-  if (s->options.precision == SC_F32) sc_pack_narrow(slot, s->judge);
+  if (s->options.precision == SC_F32) sc_pack_narrow(slot, sc_slot_judge(s, slot));
+}
+
+void sc_solver_failed(sc_solver *s, const sc_slot *slot) {
+  int none = 0;
+  atomic_compare_exchange_strong(&s->failed, &none, slot->env[0] + 1);
+}
+
+int sc_solver_no_memory(const sc_solver *s, const sc_batch *batch, const char *call) {
+  int env = atomic_load(&s->failed) - 1;
+  const sc_env *e = env >= 0 ? &batch->env[env] : NULL;
+  if (!e || !sc_env_is_large(e)) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %d environments", call, batch->nenv);
+  double most = 0;
+  for (int i = 0; i < s->nslot; i++) most = s->slots[i].large && s->slots[i].wanted > most ? (double)s->slots[i].wanted : most;
+  for (int i = 0; i < sc_context_threads(s->context); i++)
+    if (s->workers[i].slot.large && (double)s->workers[i].slot.wanted > most) most = (double)s->workers[i].slot.wanted;
+  return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for environment %d, nv %d, nefc %d: the largest pack alone takes %.4g MB", call, env, e->nv, e->nefc,
+                      1e-6 * most);
 }
 
 static void fill(void *arg, int i, int who) {
   sc_solver *s = arg;
   double t = sc_now();
-  if (!sc_slot_fill(s, &s->workers[who], &s->slots[i], i)) atomic_store(&s->failed, 1);
+  if (!sc_slot_fill(s, &s->workers[who], &s->slots[i], i)) sc_solver_failed(s, &s->slots[i]);
   s->workers[who].phases.pack += sc_now() - t;
 }
 
@@ -96,6 +116,6 @@ int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
     }
   }
   s->batch = NULL;
-  if (!s->packed) return sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", batch->nenv);
+  if (!s->packed) return sc_solver_no_memory(s, batch, "sc_solver_pack");
   return SC_OK;
 }

@@ -35,8 +35,9 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
   }
   int status = verdict(w, a->lane, end);
   for (size_t i = 0; i < nv; i++) {
-    r->qacc[first + i] = lane_number(a, w->a, nv - 1 - i) + 0.0;
-    r->qfrc_constraint[first + i] = lane_number(a, w->g1, nv - 1 - i) + 0.0;
+    size_t at = sc_slot_position(a->slot, nv, i);
+    r->qacc[first + i] = lane_number(a, w->a, at) + 0.0;
+    r->qfrc_constraint[first + i] = lane_number(a, w->g1, at) + 0.0;
     if (!isfinite(r->qacc[first + i]) || !isfinite(r->qfrc_constraint[first + i])) status = SC_NOT_FINITE;
   }
   for (size_t i = r->efc_offset[env]; i < r->efc_offset[env + 1]; i++)
@@ -56,7 +57,7 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
 
 /* part k of the answer in double, where the judge reads it; of an environment without rows, qacc_smooth as handed over */
 static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work *from, sc_work *to) {
-  size_t nv4 = (size_t)slot->pack.nv4, lanes = (size_t)s->lanes, parts = (size_t)s->parts;
+  size_t nv4 = (size_t)slot->pack.nv4, lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
   double *a = to->a;
   if (s->options.precision == SC_F32) {
     const float *in = from->a;
@@ -77,12 +78,12 @@ static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work 
 static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end, int iterated_in_float) {
   double t0 = sc_now();
   unsigned unsolved = 0;
-  s->judge->certify(part, &w->judge);
+  sc_slot_judge(s, slot)->certify(part, &w->judge);
   double t1 = sc_now();
-  for (int l = 0; l < s->lanes; l++) {
-    int env = slot->env[k * s->lanes + l];
+  for (int l = 0; l < slot->lanes; l++) {
+    int env = slot->env[k * slot->lanes + l];
     if (env < 0 || s->r.status[env] == SC_SOLVED) continue;
-    if (iterated_in_float && slot->beyond_float >> (k * s->lanes + l) & 1) { /* no answer, whatever stands there */
+    if (iterated_in_float && slot->beyond_float >> (k * slot->lanes + l) & 1) { /* no answer, whatever stands there */
       sc_results_no_answer(&s->r, env, SC_NOT_FINITE);
       unsolved |= 1u << l;
       continue;
@@ -99,11 +100,11 @@ static void retry_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, c
   int32_t end[SC_MAX_LANES];
   double t = sc_now();
   w->judge.task.rounding = 0x1p-53, w->judge.task.force_noise = FORCE_NOISE_F64;
-  s->judge->solve[s->options.method](part, &w->judge);
+  sc_slot_judge(s, slot)->solve[s->options.method](part, &w->judge);
   memcpy(end, w->judge.end, sizeof end);
-  for (int l = 0; l < s->lanes; l++)
+  for (int l = 0; l < slot->lanes; l++)
     if (unsolved >> l & 1) {
-      int env = slot->env[k * s->lanes + l];
+      int env = slot->env[k * slot->lanes + l];
       s->r.flags[env] |= SC_RETRIED_F64;
       s->r.iterations[env] += w->judge.iterations[l];
     }
@@ -115,21 +116,21 @@ static void retry_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, c
 static void run_slot(sc_solver *s, sc_worker *w, const sc_slot *slot) {
   int32_t iterations[SC_MAX_LANES], end[SC_MAX_LANES];
   double t = sc_now();
-  s->iterate->solve[s->options.method](&slot->pack, &w->iterate);
+  sc_slot_iterate(s, slot)->solve[s->options.method](&slot->pack, &w->iterate);
   memcpy(iterations, w->iterate.iterations, sizeof iterations);
   memcpy(end, w->iterate.end, sizeof end);
   w->phases.solve += sc_now() - t;
-  for (int k = 0; k < s->parts; k++) {
+  for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
-    for (int l = 0; l < s->lanes; l++) {
-      int env = slot->env[k * s->lanes + l];
+    for (int l = 0; l < slot->lanes; l++) {
+      int env = slot->env[k * slot->lanes + l];
       if (env < 0) continue;
-      s->r.iterations[env] = iterations[k * s->lanes + l];
+      s->r.iterations[env] = iterations[k * slot->lanes + l];
       s->r.flags[env] &= ~(uint32_t)SC_RETRIED_F64;
       s->r.status[env] = SC_INACCURATE; /* until judged */
     }
     widen(s, slot, k, &w->iterate, &w->judge);
-    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * s->lanes, s->options.precision == SC_F32);
+    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * slot->lanes, s->options.precision == SC_F32);
     if (unsolved && s->options.retry && s->options.precision == SC_F32) retry_part(s, w, slot, k, &part, unsolved);
   }
 }
@@ -159,8 +160,8 @@ static void pack_and_run(void *arg, int i, int who) {
   double t = sc_now();
   w->slot.borrows = 1;
   if (atomic_load(&s->failed)) return;
-  if (!sc_slot_fill(s, w, &w->slot, i) || !sc_worker_fit(s, w, &w->slot.pack)) {
-    atomic_store(&s->failed, 1);
+  if (!sc_slot_fill(s, w, &w->slot, i) || !sc_worker_fit(s, w, &w->slot)) {
+    sc_solver_failed(s, &w->slot);
     return;
   }
   sc_slot_prepare(s, w, &w->slot);
@@ -176,7 +177,7 @@ int sc_solve(sc_solver *s, const sc_batch *batch) {
   sc_pool_each(s->context->pool, s->npack, pack_and_run, s);
   s->npack = 0;
   s->batch = NULL;
-  if (npack < 0 || atomic_load(&s->failed)) return sc_error_set(SC_ERROR_MEMORY, "sc_solve: no memory for %d environments", batch->nenv);
+  if (npack < 0 || atomic_load(&s->failed)) return sc_solver_no_memory(s, batch, "sc_solve");
   s->packed = s->solved = 1;
   return SC_OK;
 }

@@ -103,7 +103,7 @@ static void count_kinds(builder *b) {
     MOST(b->nb, (e->nv + 3) / 4);
 #undef MOST
   }
-  p->nb = b->nb, p->nv4 = 4 * b->nb;
+  p->nb = b->nb, p->nv4 = 4 * b->nb, p->hessian = 1;
   p->conerow = p->ne + p->nf + p->nu;
   p->nefc = p->conerow;
   for (int k = 0; k < SC_NDIM; k++) p->nefc += sc_dims[k] * p->ncone[k];
@@ -517,13 +517,6 @@ static void point_tiles(sc_tiles *t, const sc_tile_lists *l, const int32_t *base
                   .pair = (const sc_pair *)(const void *)(base + l->pair)};
 }
 
-static void point_numbers(const sc_pack *p, sc_numbers *n, char *at, size_t size, int factor) {
-#define FIELD(name, count) n->name = at, at += (count) * size;
-  SC_NUMBER_FIELDS(FIELD, p, sc_pack_cone_elements(p))
-#undef FIELD
-  n->L = factor ? at : NULL;
-}
-
 /* one block: numbers in double, in float, integers, unless the slot borrows these */
 static int place(sc_slot *slot, const sc_structure *s, int f32) {
   sc_pack *p = &slot->pack;
@@ -548,9 +541,9 @@ static int place(sc_slot *slot, const sc_structure *s, int f32) {
   p->jadr = base + s->rows.jadr, p->jcol = base + s->rows.jcol;
   p->termadr = base + s->rows.termadr, p->termcone = base + s->rows.termcone;
   p->term = (const sc_term *)(const void *)(base + s->rows.term);
-  for (size_t k = 0; k < parts; k++) point_numbers(p, &slot->part[k], at + k * part_bytes, wide, 1);
+  for (size_t k = 0; k < parts; k++) sc_numbers_place(p, &slot->part[k], at + k * part_bytes, wide, 1);
   p->num[SC_F64] = slot->part[0];
-  if (f32) point_numbers(p, &p->num[SC_F32], at + f64_bytes, narrow, slot->factor_f32);
+  if (f32) sc_numbers_place(p, &p->num[SC_F32], at + f64_bytes, narrow, slot->factor_f32);
   return 1;
 }
 
