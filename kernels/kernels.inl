@@ -11,6 +11,8 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
+#include "dual.inl"
+#include "pgs.inl"
 #include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
@@ -19,7 +21,7 @@
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, inverse, narrow, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, inverse, narrow, peak, PEAK_CHAINS};
 #endif

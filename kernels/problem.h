@@ -75,6 +75,8 @@ typedef struct sc_pack {
   const int32_t *termadr;   /* h.ntile+1: rows that add to a tile */
   const int32_t *termcone;  /* h.ntile: where the elliptic ones among them begin */
   const sc_term *term;
+  const int32_t *yadr;      /* nefc+1: blocks of a row of Y = L^-1 J', see dual.inl; NULL where nothing needs them */
+  const int32_t *ycol;      /* their block columns, ascending in a row */
   sc_numbers num[2];        /* by sc_precision */
 } sc_pack;
 
@@ -97,10 +99,11 @@ typedef struct sc_work {
   sc_array a, Ma, g;        /* [nv4] the iterate (in and out), M a, gradient */
   sc_array a1, Ma1, g1;     /* [nv4] at the trial point */
   sc_array v;               /* [nv4] step */
-  sc_array z, z1;           /* [nv4] cg: M^-1 g, and before the step */
+  sc_array z, z1;           /* [nv4] cg: M^-1 g, and before the step; pgs: Y f */
   sc_array pivot;           /* [4] diagonal of the tile that is factored */
   sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   sc_array x1, f1, k1, Jv;  /* [nefc] */
+  sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *solved;          /* W numbers, by the certificate: whether it holds */

@@ -6,6 +6,12 @@
 
 #define SC_MAX_LANES 16
 
+/* Memory that grows and is used again. */
+typedef struct sc_buffer {
+  void *data;
+  size_t capacity;
+} sc_buffer;
+
 /* A pack and the memory behind it. Its numbers in double stand in `parts` parts of `lanes` lanes each: float has twice the
  * lanes of double, and the certificate of a float pack runs on one part after the other. */
 #define SC_MAX_PARTS 2
@@ -19,13 +25,8 @@ typedef struct sc_slot {
   int borrows;              /* its integers are those of a packer's structure, until that packer makes another pack */
   void *block;
   size_t capacity;
+  sc_buffer dual;           /* the pack's yadr and ycol */
 } sc_slot;
-
-/* Memory that grows and is used again. */
-typedef struct sc_buffer {
-  void *data;
-  size_t capacity;
-} sc_buffer;
 
 /* at least `bytes`, contents lost when it grows; NULL: no memory */
 void *sc_buffer_get(sc_buffer *buffer, size_t bytes);
@@ -79,6 +80,9 @@ typedef struct sc_row_places {
 /* Patterns of the pack whose environments are slot->env, and then the slot's memory and pointers. f32: also the numbers
  * in float, parts * lanes side by side. 0: no memory. symbolic.c */
 int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *packer, const sc_row_places *places);
+
+/* The pattern of Y = L^-1 J' (kernels/dual.inl), after the others. 0: no memory. symbolic_dual.c */
+int sc_pack_dual(sc_slot *slot);
 
 /* The numbers, in double. 0: no memory. pack.c */
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);

@@ -283,6 +283,8 @@ SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_
 
 /* ------------------------------------------------------------------ solver */
 
+/* SC_NEWTON; SC_PGS: projected Gauss-Seidel on the dual, qacc = qacc_smooth + M^-1 J'f. Its sweeps are cheap and many: problems
+ * that are stiff or whose rows share many dofs may take thousands, and where they run out the verdict says so. */
 typedef enum sc_method { SC_NEWTON = 0, SC_CG = 1, SC_PGS = 2, SC_DIRECT = 3, SC_NMETHOD = 4 } sc_method;
 SC_API const char *sc_method_name(int method);  /* "newton", "cg", "pgs", "direct"; "unknown" out of range */
 typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1, SC_MIXED = 2, SC_NPRECISION = 3 } sc_precision;
@@ -294,7 +296,8 @@ typedef struct sc_solver_options {
   int precision;              /* sc_precision of the iteration; the certificate is always in double; default SC_F64 */
   int iterations;             /* at most; default 100 */
   int ls_iterations;          /* line search evaluations per iteration at most; default 50 */
-  double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8 */
+  double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8.
+                                 SC_PGS ends when a sweep gains less and the gap is less, MuJoCo already at the first */
   double ls_tolerance;        /* in (0, 1): slope along the step left by the line search, relative to that at its start;
                                  default 0.01 */
   int warmstart;              /* 1 (default): start at qacc_warmstart where its cost is not above that of qacc_smooth */

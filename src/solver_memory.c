@@ -23,10 +23,11 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
 }
 
 /* arrays of a workspace and their element counts */
-typedef struct { size_t H, Z, nv4, nefc; } work_sizes;
+typedef struct { size_t H, Z, Y, B, nv4, nefc; } work_sizes;
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
-  F(z1, s.nv4) F(pivot, 4) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
+  F(z1, s.nv4) F(pivot, 4) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)  \
+  F(Y, s.Y) F(B, s.B)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -55,6 +56,9 @@ static void enlarge(work_sizes *w, const sc_pack *p) {
   MOST(w->Z, 4 * (p->nblock - p->jadr[p->conerow]));
   MOST(w->nv4, p->nv4);
   MOST(w->nefc, p->nefc);
+  if (!p->yadr) return;
+  MOST(w->Y, 4 * p->yadr[p->nefc]);
+  for (int k = 0, n = 0; k < SC_NDIM; k++) MOST(w->B, n += p->ncone[k] * sc_dims[k] * sc_dims[k]);
 #undef MOST
 }
 
@@ -79,7 +83,7 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
 }
 
 int sc_workers_resize(sc_solver *s, int npack) {
-  work_sizes sizes = {0, 0, 0, 0};
+  work_sizes sizes = {0};
   for (int i = 0; i < npack; i++) enlarge(&sizes, &s->slots[i].pack);
   for (int i = 0; i < sc_context_threads(s->context); i++)
     if (!fit(s, &s->workers[i], sizes)) return 0;
@@ -87,7 +91,7 @@ int sc_workers_resize(sc_solver *s, int npack) {
 }
 
 int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack) {
-  work_sizes sizes = {0, 0, 0, 0};
+  work_sizes sizes = {0};
   enlarge(&sizes, pack);
   return fit(s, w, sizes);
 }
@@ -95,7 +99,7 @@ int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_pack *pack) {
 size_t sc_solver_bytes(const sc_solver *s) {
   if (!s) return 0;
   size_t bytes = sizeof *s + s->r.capacity + (size_t)s->nslot * sizeof *s->slots;
-  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity;
+  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity + s->slots[i].dual.capacity;
   for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity;
   return bytes;
 }

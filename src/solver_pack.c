@@ -14,7 +14,8 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
     if (e->block) sc_fetch(e->M, (size_t)((const char *)(e->alike + e->nefc) - (const char *)e->M), 0);
   }
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
-  return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
+  return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) &&
+         (!sc_needs_dual(s) || sc_pack_dual(slot)) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {

@@ -87,7 +87,7 @@ class Model(Handle):
         """Arguments for Solver: the model's own settings where `given` has None."""
         info = self.info
         own = {name: info[name] for name in ("iterations", "ls_iterations", "tolerance", "warmstart")}
-        own["method"] = "cg" if info["solver"] == "cg" else "newton"
+        own["method"] = info["solver"]
         own["ls_iterations"] = max(1, own["ls_iterations"])
         if 0 < info["ls_tolerance"] < 1:
             own["ls_tolerance"] = info["ls_tolerance"]

@@ -114,7 +114,8 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    method    "newton" or "cg"; precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
+    method    "newton", "cg" or "pgs"; precision "f64" or "f32"
+    method, iterations, ls_iterations, tolerance, ls_tolerance, warmstart: None: the model's own
     max_rows, max_contacts, threads, backend, context: as in solve
     progress  function(done, total), called while rows are made; what it raises ends the call
 

@@ -35,11 +35,9 @@ int job_open(job *j, const cli_options *options, const char *path) {
   int code = sc_model_load(path, &o, &j->model);
   if (!code) code = sc_model_get(j->model, &j->info);
   if (code) return cli_fail(code);
-  static const int methods[] = {SC_NEWTON, SC_CG, SC_NEWTON}; /* of MuJoCo's solvers */
+  static const int methods[] = {SC_PGS, SC_CG, SC_NEWTON}; /* of MuJoCo's solvers */
   j->method = options->method;
   if (j->method < 0) j->method = j->info.solver >= 0 && j->info.solver <= 2 ? methods[j->info.solver] : SC_NEWTON;
-  if (j->info.solver == 0 && options->method < 0)
-    cli_note(options, "%s: the model's solver is PGS; softcon solves the same problem with newton", path);
   if (j->info.noslip_iterations > 0 && options->noslip < 0)
     cli_note(options, "%s: the model's noslip iterations (%d) are not applied: this version has no noslip", path,
              j->info.noslip_iterations);
