@@ -98,6 +98,7 @@ void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels);
   F(aref, (size_t)(p)->nefc)                                                                                                \
   F(eta, (size_t)(p)->nf)                                                                                                   \
   F(edge, (size_t)(p)->nf)                                                                                                  \
+  F(pair, (size_t)(p)->nu)                                                                                                  \
   F(cone, (size_t)(cones))                                                                                                  \
   F(tau, (size_t)(p)->nv4)                                                                                                  \
   F(s, (size_t)(p)->nv4)                                                                                                    \

@@ -21,6 +21,9 @@ static int check_options(const sc_solver_options *o) {
   if (!(o->tolerance >= 0) || isinf(o->tolerance)) return sc_error_set(SC_ERROR_ARGUMENT, CALL "tolerance is %g, not finite and >= 0", o->tolerance);
   if (!(o->ls_tolerance > 0 && o->ls_tolerance < 1))
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "ls_tolerance is %g, not in (0, 1)", o->ls_tolerance);
+  if (o->noslip_iterations < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "noslip_iterations is %d, not >= 0", o->noslip_iterations);
+  if (!(o->noslip_tolerance >= 0) || isinf(o->noslip_tolerance))
+    return sc_error_set(SC_ERROR_ARGUMENT, CALL "noslip_tolerance is %g, not finite and >= 0", o->noslip_tolerance);
 #undef CALL
   return SC_OK;
 }

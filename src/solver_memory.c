@@ -44,10 +44,11 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
     w->iterations = (int32_t *)(void *)(at + bytes + round64(s.nefc));
     w->end = w->iterations + SC_MAX_LANES;
     w->solved = w->end + SC_MAX_LANES;
-    w->gap = (double *)(void *)(w->solved + SC_MAX_LANES);
+    w->changed = w->solved + SC_MAX_LANES;
+    w->gap = (double *)(void *)(w->changed + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
   }
-  return bytes + round64(s.nefc) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.nefc) + SC_MAX_LANES * (4 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
 static void enlarge(work_sizes *w, const sc_pack *p) {
@@ -78,7 +79,7 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes sizes) {
   if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), sizes, narrow);
   w->judge.task = w->iterate.task =
       (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
-                f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+                s->options.noslip_iterations, s->options.noslip_tolerance, f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
   return 1;
 }
 

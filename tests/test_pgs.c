@@ -1,5 +1,5 @@
 /* Projected Gauss-Seidel: right where it says solved, honest where it does not, and free of absolute thresholds. */
-#include "support/solve.h"
+#include "support/contact.h"
 #include "support/tolerances.h"
 
 #include <stdio.h>
@@ -107,29 +107,6 @@ Test(pgs, a_warm_start_at_the_optimum_costs_no_sweep) {
 
 /* ------------------------------------------------------------------ contacts one by one */
 
-/* A body of mass m with as many dofs as its contact has rows, J the identity; rows pushed by b = a_smooth - aref. */
-typedef struct {
-  sc_problem p;
-  double M[36], J[36], s[6], aref[6], D[6], friction[5], mu;
-  int type[6], dim;
-} contact;
-
-static void make_contact_on(contact *c, int dim, double mass, const double *b) {
-  static const double friction[5] = {0.8, 0.6, 0.05, 0.01, 0.02};
-  memset(c, 0, sizeof *c);
-  sc_problem_init(&c->p);
-  c->dim = dim, c->mu = 0.8;
-  memcpy(c->friction, friction, sizeof friction);
-  for (int i = 0; i < dim; i++) {
-    double share = i ? friction[i - 1] / c->mu : 1;
-    c->M[i * dim + i] = mass * (i < 3 ? 1 : 0.004), c->J[i * dim + i] = 1, c->type[i] = SC_CONTACT_ELLIPTIC;
-    c->s[i] = b[i], c->D[i] = 20 * mass * share * share;
-  }
-  c->p.nv = c->p.nefc = dim, c->p.ncon = 1;
-  c->p.M = c->M, c->p.efc_J = c->J, c->p.qacc_smooth = c->s, c->p.efc_aref = c->aref, c->p.efc_D = c->D, c->p.efc_type = c->type;
-  c->p.contact_dim = &c->dim, c->p.contact_friction = c->friction, c->p.contact_mu = &c->mu;
-}
-
 /* Without a force the normal row asks for none, 0 <= e_0, but the cone's tip is no optimum while e_0 < |c e_t|. */
 Test(pgs, the_tip_of_the_cone_is_left) {
   static const int dims[] = {3, 4, 6};
@@ -137,8 +114,8 @@ Test(pgs, the_tip_of_the_cone_is_left) {
     for (int step = 0; step <= 10; step++) {
       double b[6] = {0.4 * step, 5, 0, 7, -3, 2}, smooth;
       test_run t = open_pgs(NULL, 1, SC_F64, 1e-22, 2000, 1);
-      contact c;
-      make_contact_on(&c, dims[k], 2, b);
+      contact_alone c;
+      make_contact_alone(&c, dims[k], 2, b);
       CALL(sc_batch_set(t.batch, 0, &c.p));
       solve_run(&t);
       double error = run_error(&t, 0);
@@ -159,8 +136,8 @@ Test(pgs, the_scale_of_a_problem_changes_no_bit) {
     for (int n = 0; n < 3; n++) {
       test_run t = open_pgs(NULL, 1, precision, 1e-14, 500, 21);
       for (int i = 0; i < 21; i++) {
-        contact c;
-        make_contact_on(&c, dims[k], ldexp(1, 2 * (i - 10)), pushes[n]);
+        contact_alone c;
+        make_contact_alone(&c, dims[k], ldexp(1, 2 * (i - 10)), pushes[n]);
         CALL(sc_batch_set(t.batch, i, &c.p));
       }
       solve_run(&t);
@@ -197,11 +174,8 @@ Test(pgs, heavy_bodies_on_light_ones) {
 /* ------------------------------------------------------------------ invariance */
 
 static void same(const test_run *a, int e, const test_run *b, int f, const char *what) {
-  size_t n = a->r.nv_offset[e + 1] - a->r.nv_offset[e], m = a->r.efc_offset[e + 1] - a->r.efc_offset[e];
-  int equal = !memcmp(run_qacc(a, e), run_qacc(b, f), n * sizeof(double)) && !memcmp(run_force(a, e), run_force(b, f), m * sizeof(double)) &&
-              a->r.status[e] == b->r.status[f] && a->r.iterations[e] == b->r.iterations[f] && a->r.flags[e] == b->r.flags[f];
-  cr_expect(equal, "%s: \"%s\" seed %d: %s after %d sweeps, and %s after %d", what, name_of(e), e % SEEDS, sc_status_name(a->r.status[e]),
-            a->r.iterations[e], sc_status_name(b->r.status[f]), b->r.iterations[f]);
+  cr_expect(same_bits(a, e, b, f), "%s: \"%s\" seed %d: %s after %d sweeps, and %s after %d", what, name_of(e), e % SEEDS,
+            sc_status_name(a->r.status[e]), a->r.iterations[e], sc_status_name(b->r.status[f]), b->r.iterations[f]);
 }
 
 Test(pgs, gives_the_same_bits_alone_in_any_order_and_on_any_number_of_threads) {

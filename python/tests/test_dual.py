@@ -137,5 +137,128 @@ class Pgs(unittest.TestCase):
         self.assertTrue(softcon.solve_model(model, states, method="newton", iterations=50).solved.all())
 
 
+def pyramids(data):
+    """(first row, number of rows) of the pyramidal contacts"""
+    return [(c.efc_address, 2 * (c.dim - 1)) for c in data.contact if c.efc_address >= 0 and c.dim > 1]
+
+
+TIGHT = dict(tolerance=1e-15, ls_tolerance=1e-6, iterations=200)
+
+
+@unittest.skipIf(missing, missing)
+class Noslip(unittest.TestCase):
+    def check_sweeps(self, cone, dim, sweeps, impratio=1, mass=1):
+        model = scene(cone, dim, impratio, mass)
+        states = rollout(model, 6)
+        r = softcon.solve_model(model, states, **TIGHT, noslip_iterations=sweeps, noslip_tolerance=0)
+        before = softcon.solve_model(model, states, **TIGHT, noslip_iterations=0)
+        changed = 0
+        for i, (data, p) in enumerate(problems(model, states)):
+            _, f, _ = oracle.polish_problem(p)
+            pyr = pyramids(data) if cone == "pyramidal" else []
+            want = oracle.noslip(p, f, sweeps, pyr, tol=0)
+            qacc = p.s + np.linalg.solve(p.M, p.J.T @ want)
+            self.assertLess(relative(r.efc_force[i], want), 1e-8, f"state {i}: forces")
+            self.assertLess(relative(r.qacc[i], qacc), 1e-8, f"state {i}: accelerations")
+            self.assertLess(relative(r.qfrc_constraint[i], p.J.T @ want), 1e-8, f"state {i}: J'f")
+            moved = not np.array_equal(r.efc_force[i], before.efc_force[i])
+            self.assertEqual(moved, bool(r.flags[i] & softcon.Flag.NOSLIP_APPLIED), f"state {i}: the flag")
+            changed += moved
+        self.assertGreater(changed, 3)
+        for field in ("status", "gap", "gap_floor", "qacc_bound", "objective", "iterations"):
+            np.testing.assert_array_equal(getattr(r, field), getattr(before, field), field)
+
+    def test_sweeps(self):
+        for cone, dim in KINDS:
+            for sweeps in (1, 3, 10):
+                with self.subTest(cone=cone, dim=dim, sweeps=sweeps):
+                    self.check_sweeps(cone, dim, sweeps)
+
+    def test_stiff_friction_and_light_on_heavy(self):
+        for cone, dim in KINDS:
+            with self.subTest(cone=cone, dim=dim):
+                self.check_sweeps(cone, dim, 3, impratio=100, mass=50)
+
+    def test_mujoco(self):
+        """MuJoCo's own noslip, of one to ten sweeps, after its Newton's forces, as far as these are at the optimum"""
+        options = dict(tolerance=1e-15, iterations=200, noslip_tolerance=0)
+        options["disableflags"] = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+        exact = 0
+        for cone, dim in KINDS:
+            model = scene(cone, dim)
+            states = rollout(model, 8, seed=2)
+            start = [
+                relative(np.array(data.efc_force), oracle.polish_problem(p)[1])
+                for data, p in problems(model, states, noslip_iterations=0, **options)
+            ]
+            for sweeps in (1, 4, 10):
+                with self.subTest(cone=cone, dim=dim, sweeps=sweeps):
+                    r = softcon.solve_model(model, states, **TIGHT, noslip_iterations=sweeps, noslip_tolerance=0)
+                    for i, (data, p) in enumerate(problems(model, states, noslip_iterations=sweeps, **options)):
+                        f = r.efc_force[i]
+                        sliding = [a for a, _, c in p.cones if np.linalg.norm(f[a + 1 : a + dim] / c) > f[a] * (1 - 1e-9)]
+                        # on the rim of a contact of dim 6 MuJoCo's tangential solve runs out of its twenty steps
+                        bound = 1e-8 + 30 * start[i] if dim < 6 or not sliding else 1e-3
+                        self.assertLess(relative(f, data.efc_force), bound, f"state {i}: forces")
+                        self.assertLess(relative(r.qacc[i], data.qacc), bound, f"state {i}: accelerations")
+                        exact += bound < 2e-8
+        self.assertGreater(exact, 80)
+
+    def test_after_every_method_and_precision(self):
+        for cone, dim in KINDS:
+            model = scene(cone, dim)
+            states = rollout(model, 4, seed=3)
+            options = dict(noslip_iterations=200, noslip_tolerance=1e-14, tolerance=1e-15, iterations=20000)
+            want = softcon.solve_model(model, states, **options)
+            for method, precision, bound in (("cg", "f64", 1e-6), ("pgs", "f64", 1e-6), ("newton", "f32", 1e-3)):
+                with self.subTest(cone=cone, dim=dim, method=method, precision=precision):
+                    r = softcon.solve_model(model, states, method=method, precision=precision, **options)
+                    np.testing.assert_array_equal(r.flags & softcon.Flag.NOSLIP_APPLIED, want.flags)
+                    self.assertTrue(want.flags.any())
+                    self.assertLess(relative(r.qacc, want.qacc), bound)
+
+    def test_it_stops_slipping(self):
+        """the contact points of a pushed box creep under regularised friction, not after noslip, whatever its mass"""
+        able = [(c, d) for c, d in KINDS if (c, d) != ("elliptic", 6)]  # rolling friction is too weak there
+        for cone, dim, mass in [(c, d, m) for c, d in able for m in (1e-3, 1, 1e3, 5e5)]:
+            with self.subTest(cone=cone, dim=dim, mass=mass):
+                model = mujoco.MjModel.from_xml_string(f"""
+                  <mujoco><option cone="{cone}" gravity="2 0 -9.81"/><worldbody>
+                    <geom type="plane" size="5 5 .1" condim="{dim}"/>
+                    <body pos="0 0 .0999"><freejoint/>
+                      <geom type="box" size=".1 .1 .1" mass="{mass}" condim="{dim}"/></body>
+                  </worldbody></mujoco>""")
+                state = np.empty((1, mujoco.mj_stateSize(model, STATE)))
+                data = mujoco.MjData(model)
+                mujoco.mj_getState(model, data, state[0], STATE)
+                ((data, p),) = problems(model, state)
+                creep = []
+                for n in (0, 2000):
+                    r = softcon.solve_model(model, state, noslip_iterations=n, noslip_tolerance=0)
+                    x = (p.J @ r.qacc[0] - p.aref).reshape(data.ncon, -1)
+                    creep.append(np.abs(x[:, 0::2] - x[:, 1::2] if cone == "pyramidal" else x[:, 1:]).max())
+                self.assertGreater(creep[0], 1e-2)
+                self.assertLess(creep[1], 1e-3 * creep[0])
+
+    def test_the_models_own_iterations(self):
+        model = scene("elliptic", 3)
+        states = rollout(model, 4)
+        plain = softcon.solve_model(model, states)
+        self.assertFalse((plain.flags & softcon.Flag.NOSLIP_APPLIED).any())
+        model.opt.noslip_iterations, model.opt.noslip_tolerance = 3, 0
+        own = softcon.solve_model(model, states)
+        given = softcon.solve_model(model, states, noslip_iterations=3, noslip_tolerance=0)
+        np.testing.assert_array_equal(own.qacc, given.qacc)
+        off = softcon.solve_model(model, states, noslip_iterations=0)
+        np.testing.assert_array_equal(off.qacc, plain.qacc)
+        self.assertTrue((own.flags & softcon.Flag.NOSLIP_APPLIED).any())
+
+    def test_options_out_of_range(self):
+        with softcon.Context() as context:
+            for option in (dict(noslip_iterations=-1), dict(noslip_tolerance=-1.0), dict(noslip_tolerance=float("nan"))):
+                with self.assertRaisesRegex(softcon.Error, next(iter(option))):
+                    softcon.Solver(context, **option)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -39,7 +39,7 @@ static const option table[] = {
   {"tolerance",     "T",                      REAL,    AT(tolerance), 0, 1e300, BOTH | FOR_INSPECT | FOR_REPLAY, "of the scaled gradient and gap (default: the model's)"},
   {"iterations",    "K",                      INTEGER, AT(iterations), 0, INT_MAX, BOTH | FOR_INSPECT | FOR_REPLAY, "at most (default: the model's)"},
   {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH | FOR_INSPECT | FOR_REPLAY, "of the line search, at most (default: the model's)"},
-  {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, BOTH | FOR_REPLAY, "noslip iterations afterwards; this version: 0"},
+  {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, FOR_SOLVE | FOR_REPLAY, "noslip iterations after the verdict (default: the model's)"},
   {"jacobian",      "dense|sparse|auto",      CHOICE,  AT(jacobian), 0, 0, BOTH, "only which empty blocks exist (default: the model's)"},
   {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve; this version: the CPU"},
   {"threads",       "N",                      INTEGER, AT(threads), 1, 4096, BOTH, "worker threads (default: all cores; bench: 1 for what is timed)"},
