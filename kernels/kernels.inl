@@ -11,15 +11,18 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
+#include "dual.inl"
+#include "pgs.inl"
 #include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
 #include "narrow.inl"
+#include "noslip.inl"
 #endif
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, inverse, narrow, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, noslip, inverse, narrow, peak, PEAK_CHAINS};
 #endif

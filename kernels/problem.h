@@ -55,6 +55,7 @@ typedef struct sc_numbers {
   sc_array J;               /* [4 nblock] */
   sc_array D, aref;         /* [nefc] */
   sc_array eta, edge;       /* [nf] dry friction: largest force, and eta R */
+  sc_array pair;            /* [nu] 1: the first of a pair of opposite edges of a pyramid, else 0 */
   sc_array cone;            /* [CONE_COEF(d) per contact] */
   sc_array tau, s, warm;    /* [nv4] qfrc_smooth, qacc_smooth, qacc_warmstart */
   sc_array scale;           /* [1] 1/trace M */
@@ -76,6 +77,8 @@ typedef struct sc_pack {
   const int32_t *termadr;   /* h.ntile+1: rows that add to a tile */
   const int32_t *termcone;  /* h.ntile: where the elliptic ones among them begin */
   const sc_term *term;
+  const int32_t *yadr;      /* nefc+1: blocks of a row of Y = L^-1 J', see dual.inl; NULL where nothing needs them */
+  const int32_t *ycol;      /* their block columns, ascending in a row */
   sc_numbers num[2];        /* by sc_precision */
 } sc_pack;
 
@@ -86,6 +89,8 @@ enum { SC_END_CONVERGED = 0, SC_END_FLOOR, SC_END_LIMIT, SC_END_STALLED };
 typedef struct sc_task {
   double tolerance, ls_tolerance;
   int iterations, ls_iterations, warmstart;
+  int noslip_iterations;
+  double noslip_tolerance;
   double rounding;          /* 2^-24 or 2^-53: of the iteration, for the certificate's floor */
   double force_noise;       /* forces that rounding of the answer moves by more than this, relative to the largest, are refined */
 } sc_task;
@@ -98,14 +103,16 @@ typedef struct sc_work {
   sc_array a, Ma, g;        /* [nv4] the iterate (in and out), M a, gradient */
   sc_array a1, Ma1, g1;     /* [nv4] at the trial point */
   sc_array v;               /* [nv4] step */
-  sc_array z, z1;           /* [nv4] cg: M^-1 g, and before the step */
+  sc_array z, z1;           /* [nv4] cg: M^-1 g, and before the step; pgs: Y f */
   sc_array pivot;           /* [4] diagonal of the tile that is factored */
   sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   sc_array x1, f1, k1, Jv;  /* [nefc] */
   int32_t *tile_at;         /* [nb] numbers: of large systems, where in a column a row's tile is */
+  sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *solved;          /* W numbers, by the certificate: whether it holds */
+  int32_t *changed;         /* W numbers, by noslip: whether some force moved */
   double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
 } sc_work;
 
@@ -113,14 +120,15 @@ typedef struct sc_work {
 
 /* One instantiation of the kernels. A method reads num[precision] and leaves the answer in work->a; the others are in
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not
- * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective; inverse leaves
- * f, k, g1 that belong to work->a, and g = M a - qfrc_smooth - J'f; narrow rounds n elements of each part (one or two) to
- * float and finds the largest magnitude in each lane. */
+ * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective; noslip changes
+ * f, k, g1 and a after it; inverse leaves f, k, g1 that belong to work->a, and g = M a - qfrc_smooth - J'f; narrow rounds n
+ * elements of each part (one or two) to float and finds the largest magnitude in each lane. */
 typedef struct sc_kernels {
   int lanes, f32;
   void (*solve[SC_NKERNEL])(const sc_pack *pack, sc_work *work);
   void (*prepare)(const sc_pack *pack, sc_work *work);
   void (*certify)(const sc_pack *pack, sc_work *work);
+  void (*noslip)(const sc_pack *pack, sc_work *work);
   void (*inverse)(const sc_pack *pack, sc_work *work);
   void (*narrow)(const void *const *in, int parts, size_t n, void *out, double *largest);
   double (*peak)(int n);    /* n rounds of `chains` products and sums in every lane, and nothing else */

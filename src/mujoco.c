@@ -224,6 +224,7 @@ int sc_model_get(const sc_model *model, sc_model_info *info) {
       .noslip_iterations = o->noslip_iterations,
       .tolerance = o->tolerance,
       .ls_tolerance = o->ls_tolerance,
+      .noslip_tolerance = o->noslip_tolerance,
       .impratio = o->impratio,
       .timestep = o->timestep,
       .warmstart = !(o->disableflags & mjDSBL_WARMSTART),

@@ -185,6 +185,20 @@ static void fill_rows(const part *t) {
   }
 }
 
+/* which one-sided rows are the first of two opposite edges: they follow each other, and stand in the environment's order */
+static void fill_pairs(const part *t) {
+  const sc_pack *p = t->pack;
+  for (int l = 0; l < (int)t->lanes; l++) {
+    int second = 0;
+    for (int i = 0; i < p->nu; i++) {
+      int r = l < t->n ? t->envrow[l][p->ne + p->nf + i] : -1;
+      int first = r >= 0 && t->env[l]->type[r] == SC_CONTACT_PYRAMIDAL && !second;
+      put(t, t->num->pair, (size_t)i, l, first);
+      second = first;
+    }
+  }
+}
+
 /* coefficients of a contact that is not there: on top of any cone, without force */
 static void fill_no_cone(const part *t, size_t at, int lane, int dim) {
   put(t, t->num->cone, at, lane, 1);
@@ -242,6 +256,7 @@ int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
     fill_inertia(&t, packer->same ? packer->place.data : NULL);
     fill_dofs(&t);
     fill_rows(&t);
+    fill_pairs(&t);
     for (int l = 0; l < slot->lanes; l++) fill_cones(&t, l);
   }
   return 1;

@@ -6,6 +6,12 @@
 
 #define SC_MAX_LANES 16
 
+/* Memory that grows and is used again. */
+typedef struct sc_buffer {
+  void *data;
+  size_t capacity;
+} sc_buffer;
+
 /* A pack and the memory behind it. Its numbers in double stand in `parts` parts of `lanes` lanes each: float has twice the
  * lanes of double, and the certificate of a float pack runs on one part after the other. */
 #define SC_MAX_PARTS 2
@@ -22,16 +28,11 @@ typedef struct sc_slot {
   void *block;
   size_t capacity;
   size_t wanted;            /* large: bytes of the pack, known before they are taken */
+  sc_buffer dual;           /* the pack's yadr and ycol */
 } sc_slot;
 
 /* where dof i of an environment stands */
 static inline size_t sc_slot_position(const sc_slot *slot, size_t nv, size_t i) { return slot->place ? (size_t)slot->place[i] : nv - 1 - i; }
-
-/* Memory that grows and is used again. */
-typedef struct sc_buffer {
-  void *data;
-  size_t capacity;
-} sc_buffer;
 
 /* at least `bytes`, contents lost when it grows; NULL: no memory */
 void *sc_buffer_get(sc_buffer *buffer, size_t bytes);
@@ -95,6 +96,8 @@ static inline int sc_env_is_large(const sc_env *e) { return (e->nv + 3) / 4 > SC
 
 /* All of the pack whose one environment is slot->env[0]. hessian: for methods that factor H. 0: no memory, slot->wanted. large.c */
 int sc_pack_large(sc_slot *slot, const sc_batch *batch, int f32, int hessian, const sc_row_places *places);
+/* The pattern of Y = L^-1 J' (kernels/dual.inl), after the others. 0: no memory. symbolic_dual.c */
+int sc_pack_dual(sc_slot *slot);
 
 /* The numbers, in double. 0: no memory. pack.c */
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
@@ -110,6 +113,7 @@ void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels);
   F(aref, (size_t)(p)->nefc)                                                                                                \
   F(eta, (size_t)(p)->nf)                                                                                                   \
   F(edge, (size_t)(p)->nf)                                                                                                  \
+  F(pair, (size_t)(p)->nu)                                                                                                  \
   F(cone, (size_t)(cones))                                                                                                  \
   F(tau, (size_t)(p)->nv4)                                                                                                  \
   F(s, (size_t)(p)->nv4)                                                                                                    \

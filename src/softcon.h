@@ -283,6 +283,8 @@ SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_
 
 /* ------------------------------------------------------------------ solver */
 
+/* SC_NEWTON; SC_PGS: projected Gauss-Seidel on the dual, qacc = qacc_smooth + M^-1 J'f. Its sweeps are cheap and many: problems
+ * that are stiff or whose rows share many dofs may take thousands, and where they run out the verdict says so. */
 typedef enum sc_method { SC_NEWTON = 0, SC_CG = 1, SC_PGS = 2, SC_DIRECT = 3, SC_NMETHOD = 4 } sc_method;
 SC_API const char *sc_method_name(int method);  /* "newton", "cg", "pgs", "direct"; "unknown" out of range */
 typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1, SC_MIXED = 2, SC_NPRECISION = 3 } sc_precision;
@@ -294,13 +296,17 @@ typedef struct sc_solver_options {
   int precision;              /* sc_precision of the iteration; the certificate is always in double; default SC_F64 */
   int iterations;             /* at most; default 100 */
   int ls_iterations;          /* line search evaluations per iteration at most; default 50 */
-  double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8 */
+  double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8.
+                                 SC_PGS ends when a sweep gains less and the gap is less, MuJoCo already at the first */
   double ls_tolerance;        /* in (0, 1): slope along the step left by the line search, relative to that at its start;
                                  default 0.01 */
   int warmstart;              /* 1 (default): start at qacc_warmstart where its cost is not above that of qacc_smooth */
   int retry;                  /* 1 (default): what float leaves unsolved is solved again in double, alone, and flagged
                                  SC_RETRIED_F64; its iterations are those of both */
-  int noslip_iterations;      /* >= 0: sweeps of noslip after the verdict; default 0 */
+  int noslip_iterations;      /* >= 0: sweeps of noslip after the verdict, of any method; default 0. Friction forces are
+                                 solved once more without regularisation, the others stay. What it changes is the answer of
+                                 no one problem: such environments are flagged SC_NOSLIP_APPLIED, and status, gap,
+                                 gap_floor, qacc_bound and objective are those of the answer before it */
   double noslip_tolerance;    /* >= 0: scaled decrease of a sweep below which noslip ends; default 1e-6 */
 } sc_solver_options;
 
@@ -338,11 +344,12 @@ typedef struct sc_result {
   const double *qacc;         /* acceleration, rad/s^2 or m/s^2 */
   const double *qfrc_constraint; /* J' efc_force */
   const double *efc_force;    /* rows in the caller's order: N, N m. f(J qacc - aref); of solved environments with rows so
-                                 stiff that rounding of qacc moves it, that of qacc before it was rounded */
-  const uint8_t *efc_state;   /* sc_state */
+                                 stiff that rounding of qacc moves it, that of qacc before it was rounded; after noslip,
+                                 its forces, and qacc = qacc_smooth + M^-1 J' efc_force */
+  const uint8_t *efc_state;   /* sc_state; after noslip, which bounds the forces are on */
   const uint8_t *status;      /* nenv: sc_status */
   const uint32_t *flags;      /* nenv: sc_flag */
-  const int32_t *iterations;  /* nenv */
+  const int32_t *iterations;  /* nenv; sweeps of noslip are not counted */
   const double *gap;          /* nenv, in the unit of the cost */
   const double *gap_floor;    /* nenv: what rounding alone can leave at the solver's precision */
   const double *qacc_bound;   /* nenv: bound on |a - a*|_M / max(|a|_M, |a_smooth|_M) */

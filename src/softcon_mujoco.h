@@ -38,7 +38,7 @@ typedef struct sc_model_info {
   int cone;                   /* 0 pyramidal, 1 elliptic */
   int solver;                 /* the model's: 0 PGS, 1 CG, 2 Newton */
   int iterations, ls_iterations, noslip_iterations;
-  double tolerance, ls_tolerance, impratio, timestep;
+  double tolerance, ls_tolerance, noslip_tolerance, impratio, timestep;
   int warmstart;              /* 0: the model disables it */
   const char *mujoco_version; /* of the linked library */
 } sc_model_info;
@@ -193,7 +193,9 @@ typedef struct sc_mujoco_compare {
 
 /* Optimum: MuJoCo's Newton at tolerance 1e-14 and 200 iterations, then sc_check_polish. Arrays in `compare` are the caller's; any
  * may be NULL. `repeats` >= 1: each mj_fwdConstraint is timed that many times after the stages before it, and counts
- * with its median; us_per_env is the sum over states, divided by them and by the threads. Noslip is left out. */
+ * with its median; us_per_env is the sum over states, divided by them and by the threads.
+ * Noslip is left out, for what it leaves is the optimum of nothing: MuJoCo runs without it, and environments with the flag
+ * SC_NOSLIP_APPLIED get NAN; to judge them, solve without noslip. */
 SC_API int sc_model_compare(sc_context *context, const sc_model *model, const double *states, int sig, int nenv, const sc_batch *batch,
                             const sc_result *result, int repeats, sc_mujoco_compare *compare, sc_progress progress, void *arg);
 

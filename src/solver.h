@@ -100,6 +100,9 @@ int sc_solver_no_memory(const sc_solver *s, const sc_batch *batch, const char *c
 /* Factor M and complete the vectors; in float, then round. solver_pack.c */
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot);
 
+/* whether the dual problem (kernels/dual.inl) is asked for */
+static inline int sc_needs_dual(const sc_solver *s) { return s->options.method == SC_PGS || s->options.noslip_iterations > 0; }
+
 /* NaN for an environment that has no answer. */
 void sc_results_no_answer(sc_results *r, int env, int status);
 

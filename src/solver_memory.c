@@ -23,10 +23,11 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
 }
 
 /* arrays of a workspace and their element counts */
-typedef struct { size_t H, Z, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
+typedef struct { size_t H, Z, Y, B, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
-  F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc) F(Jv, s.nefc)
+  F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)   \
+  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -44,10 +45,11 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
     w->iterations = (int32_t *)(void *)(at + bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)));
     w->end = w->iterations + SC_MAX_LANES;
     w->solved = w->end + SC_MAX_LANES;
-    w->gap = (double *)(void *)(w->solved + SC_MAX_LANES);
+    w->changed = w->solved + SC_MAX_LANES;
+    w->gap = (double *)(void *)(w->changed + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
   }
-  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (3 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (4 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
 /* for one lane more than once: `parts` times those of the judge */
@@ -55,12 +57,17 @@ static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
   const sc_pack *p = &slot->pack;
   size_t lanes = (size_t)(slot->lanes * parts);
 #define MOST(x, y) x = (size_t)(y) > (x) ? (size_t)(y) : (x)
-  MOST(w->H, lanes * 16 * (size_t)p->h.ntile);
+  MOST(w->H, lanes * 16 * (size_t)(p->h.ntile > p->m.ntile ? p->h.ntile : p->m.ntile));
   MOST(w->Z, lanes * 4 * (size_t)(p->nblock - p->jadr[p->conerow]));
   MOST(w->nv4, lanes * (size_t)p->nv4);
   MOST(w->nefc, lanes * (size_t)p->nefc);
   MOST(w->nb, p->nb);
   MOST(w->rows, p->nefc);
+  if (!p->yadr) return;
+  MOST(w->Y, lanes * 4 * (size_t)p->yadr[p->nefc]);
+  size_t B = 0;
+  for (int k = 0; k < SC_NDIM; k++) B += (size_t)(p->ncone[k] * sc_dims[k] * sc_dims[k]);
+  MOST(w->B, lanes * B);
 #undef MOST
 }
 
@@ -80,7 +87,7 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes nar
   if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), narrow, sizeof(float));
   w->judge.task = w->iterate.task =
       (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
-                f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+                s->options.noslip_iterations, s->options.noslip_tolerance, f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
   return 1;
 }
 
@@ -101,7 +108,7 @@ int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_slot *slot) {
 size_t sc_solver_bytes(const sc_solver *s) {
   if (!s) return 0;
   size_t bytes = sizeof *s + s->r.capacity + (size_t)s->nslot * sizeof *s->slots;
-  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity;
+  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity + s->slots[i].dual.capacity;
   for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity + s->workers[i].slot.capacity + sc_packer_bytes(&s->workers[i].packer);
   return bytes + s->keys.capacity;
 }

@@ -21,9 +21,10 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   slot->parts = slot->large ? 1 : s->parts, slot->lanes = slot->large ? 1 : s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
-  if (slot->large) return sc_pack_large(slot, s->batch, s->options.precision == SC_F32, s->options.method == SC_NEWTON, &places);
+  int f32 = s->options.precision == SC_F32, dual = sc_needs_dual(s);
+  if (slot->large) return sc_pack_large(slot, s->batch, f32, s->options.method == SC_NEWTON, &places) && (!dual || sc_pack_dual(slot));
   slot->place = NULL;
-  return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
+  return sc_pack_symbolic(slot, s->batch, f32, &w->packer, &places) && (!dual || sc_pack_dual(slot)) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {

@@ -29,6 +29,7 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
   const sc_work *w = a->work;
   int env = a->env;
   size_t first = r->nv_offset[env], nv = r->nv_offset[env + 1] - first;
+  r->flags[env] &= ~(uint32_t)SC_NOSLIP_APPLIED;
   if (!(lane_number(a, num->alive, 0) > 0)) {
     sc_results_no_answer(&s->r, env, SC_NOT_SPD);
     return;
@@ -53,6 +54,7 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
   r->gap[env] = w->gap[a->lane], r->gap_floor[env] = w->floor[a->lane];
   r->qacc_bound[env] = w->bound[a->lane], r->objective[env] = w->objective[a->lane] + 0.0;
   r->status[env] = (uint8_t)status;
+  if (s->options.noslip_iterations > 0 && w->changed[a->lane]) r->flags[env] |= SC_NOSLIP_APPLIED;
 }
 
 /* part k of the answer in double, where the judge reads it; of an environment without rows, qacc_smooth as handed over */
@@ -79,7 +81,11 @@ static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int 
   double t0 = sc_now();
   unsigned unsolved = 0;
   sc_slot_judge(s, slot)->certify(part, &w->judge);
-  double t1 = sc_now();
+  double t1 = sc_now(), t2 = t1;
+  if (s->options.noslip_iterations > 0) {
+    sc_slot_judge(s, slot)->noslip(part, &w->judge);
+    t2 = sc_now();
+  }
   for (int l = 0; l < slot->lanes; l++) {
     int env = slot->env[k * slot->lanes + l];
     if (env < 0 || s->r.status[env] == SC_SOLVED) continue;
@@ -91,7 +97,7 @@ static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int 
     unpack_lane(s, &(answer){slot, &w->judge, k, l, env}, end[l]);
     if (s->r.status[env] != SC_SOLVED && s->r.status[env] != SC_NOT_SPD) unsolved |= 1u << l;
   }
-  w->phases.certificate += t1 - t0, w->phases.unpack += sc_now() - t1;
+  w->phases.certificate += t1 - t0, w->phases.solve += t2 - t1, w->phases.unpack += sc_now() - t2;
   return unsolved;
 }
 

@@ -251,6 +251,7 @@ static void put_run(store_writer *w, const sc_store_run *run, const sc_result *r
   store_attribute_double(w, w->file, "impratio", run->impratio);
   store_attribute_double(w, w->file, "tolerance", run->tolerance);
   store_attribute_int(w, w->file, "max_iterations", run->iterations);
+  store_attribute_int(w, w->file, "noslip_iterations", run->noslip_iterations);
   for (int bit = 0; bit < SC_NFLAG; bit++) {
     long long count = 0;
     for (int i = 0; i < r->nenv; i++) count += (r->flags[i] >> bit) & 1;

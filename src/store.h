@@ -13,7 +13,7 @@ int sc_store_states_write(const char *path, const double *states, int n, size_t 
 typedef struct sc_store_run {
   const char *model, *mujoco_version, *method, *precision, *cone, *device, *backend;
   double impratio, tolerance;
-  int iterations;
+  int iterations, noslip_iterations;
   const char *rows;            /* who assembled them; NULL: not said */
   int save_rows;               /* 1: the rows' parameters and Jacobian too, NaN where the batch has none */
   const sc_contacts *contacts; /* written too; NULL: none */

@@ -285,3 +285,34 @@ Test(cli_rows, odd_models_are_solved) {
     free(b.x);
   }
 }
+
+/* ------------------------------------------------------------------ noslip */
+
+static double json_at(const cJSON *o, const char *a, const char *b) {
+  const cJSON *x = cJSON_GetObjectItemCaseSensitive(o, a);
+  if (b) x = cJSON_GetObjectItemCaseSensitive(x, b);
+  cr_assert(cJSON_IsNumber(x), "no %s %s", a, b ? b : "");
+  return x->valuedouble;
+}
+
+/* The table and JSON say that the forces were changed, how many times, and that what is compared is the answer before. */
+Test(cli_rows, noslip_is_said_and_comparisons_are_of_the_answer_before_it) {
+  command_result r;
+  model("arm.xml", arm);
+  run_ok("solve arm.xml --envs 20 --noslip 4 --compare mujoco --json --threads 1 --out after.h5", &r);
+  cJSON *json = cJSON_Parse(r.out);
+  cr_assert(json != NULL, "%s", r.out);
+  cr_expect_eq(json_at(json, "noslip_iterations", NULL), 4);
+  cr_expect_geq(json_at(json, "flags", "noslip_applied"), 10);
+  const cJSON *error = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "compare"), "qacc_error");
+  cr_expect_leq(json_at(error, "max", NULL), 1e-6, "the error is that of the answer after noslip");
+  cJSON_Delete(json);
+  run_ok("solve arm.xml --envs 20 --threads 1 --out before.h5", &r);
+  data after = read_set("after.h5", "qacc"), before = read_set("before.h5", "qacc"), gap = read_set("after.h5", "gap"), gap0 = read_set("before.h5", "gap");
+  cr_expect(memcmp(after.x, before.x, after.n * sizeof(double)), "noslip changed nothing");
+  cr_expect(!memcmp(gap.x, gap0.x, gap.n * sizeof(double)), "the verdict is not of the answer before noslip");
+  run_ok("solve arm.xml --envs 20 --noslip 4 --compare mujoco", &r);
+  cr_expect(strstr(r.out, "noslip_applied") && strstr(r.out, "before noslip"), "%s", r.out);
+  data all[] = {after, before, gap, gap0};
+  for (int k = 0; k < 4; k++) free(all[k].x);
+}

@@ -1,50 +1,8 @@
 /* Recorded states of real robots, every one of them, in double and in float: one test for each model and cone. */
-#include "support/model_run.h"
+#include "support/recorded.h"
 #include "support/tolerances.h"
 
 #include "store.h"
-
-#include <cjson/cJSON.h>
-#include <criterion/parameterized.h>
-#include <stdio.h>
-
-/* ------------------------------------------------------------------ the folder of states */
-
-static const char *folder(void) { return getenv("SOFTCON_STATES"); }
-
-/* NULL: there is none */
-static cJSON *read_manifest(char *path, size_t size) {
-  static char text[1 << 18];
-  snprintf(path, size, "%s/manifest.json", folder() ? folder() : "");
-  FILE *f = fopen(path, "rb");
-  if (!f) return NULL;
-  text[fread(text, 1, sizeof text - 1, f)] = 0;
-  fclose(f);
-  return cJSON_Parse(text);
-}
-
-static const char *text_of(const cJSON *entry, const char *key) {
-  const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, key));
-  cr_assert(text != NULL, "manifest.json has no %s for %s", key, entry->string);
-  return text;
-}
-
-/* the settings under which the states were recorded */
-static mjModel *load(const cJSON *entry, int elliptic) {
-  char error[500] = "", path[1024];
-  const char *xml = text_of(entry, "xml");
-  if (xml[0] == '/')
-    snprintf(path, sizeof path, "%s", xml);
-  else
-    snprintf(path, sizeof path, "%s/%s", folder(), xml);
-  mjModel *m = mj_loadXML(path, NULL, error, sizeof error);
-  cr_assert(m != NULL, "%s: %s", path, error);
-  m->opt.cone = elliptic ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
-  m->opt.solver = mjSOL_NEWTON;
-  m->opt.iterations = 100, m->opt.tolerance = 1e-8, m->opt.noslip_iterations = 0;
-  if (m->opt.integrator == mjINT_RK4) m->opt.integrator = mjINT_EULER;
-  return m;
-}
 
 /* ------------------------------------------------------------------ errors */
 
@@ -147,51 +105,20 @@ static void check_ways(const char *name, all_ways *b) {
 }
 
 static void check_model(const cJSON *entry, int elliptic) {
-  const char *cone = elliptic ? "elliptic" : "pyramidal";
-  char path[1024], name[100];
-  double *states;
-  int n, sig;
-  size_t nstate;
+  recorded r = open_recorded(entry, elliptic);
   all_ways b;
-  snprintf(name, sizeof name, "%s, %s", entry->string, cone);
-  snprintf(path, sizeof path, "%s/%s", folder(), text_of(entry, cone));
-  CALL(sc_store_states_read(path, &states, &n, &nstate, &sig));
-  mjModel *m = load(entry, elliptic);
-  cr_assert(n > 0 && (int)nstate == mj_stateSize(m, sig), "%s: %d states of %zu numbers", path, n, nstate);
   for (int k = 0; k < NWAY; k++) {
-    b.run[k] = open_way(k, n);
-    batch_states(&b.run[k], m, states, sig, n);
+    b.run[k] = open_way(k, r.n);
+    batch_states(&b.run[k], r.model, r.states, r.sig, r.n);
     solve_run(&b.run[k]);
   }
-  check_ways(name, &b);
+  check_ways(r.name, &b);
   for (int k = 0; k < NWAY; k++) close_run(&b.run[k]);
-  free(states);
-  mj_deleteModel(m);
+  close_recorded(&r);
 }
 
 /* ------------------------------------------------------------------ all */
 
-static void free_index(struct criterion_test_params *all) { cr_free(all->params); }
+ParameterizedTestParameters(models, all) { return recorded_indices(); }
 
-/* one test at least, which fails where there is no manifest */
-ParameterizedTestParameters(models, all) {
-  char path[1024];
-  cJSON *manifest = read_manifest(path, sizeof path);
-  int models = manifest ? cJSON_GetArraySize(manifest) : 0, n = models ? 2 * models : 1;
-  int *index = cr_malloc((size_t)n * sizeof *index); /* the tests are processes of their own: Criterion's memory only */
-  for (int i = 0; i < n; i++) index[i] = i;
-  cJSON_Delete(manifest);
-  return cr_make_param_array(int, index, (size_t)n, free_index);
-}
-
-ParameterizedTest(int *index, models, all, .timeout = 600) {
-  char path[1024];
-  cr_assert(
-      folder() != NULL,
-      "SOFTCON_STATES must name the folder that bench/record_states.py wrote; scripts/test makes one and sets it");
-  cJSON *manifest = read_manifest(path, sizeof path);
-  const cJSON *entry = cJSON_GetArrayItem(manifest, *index / 2);
-  cr_assert(entry != NULL, "%s cannot be read, is not JSON, or is empty", path);
-  check_model(entry, *index % 2);
-  cJSON_Delete(manifest);
-}
+ParameterizedTest(int *index, models, all, .timeout = 600) { each_recorded(*index, check_model); }

@@ -106,7 +106,7 @@ class ModelInfo(Structure):
 
     _fields_ = (
         _fields(c_int, "nq nv nu cone solver iterations ls_iterations noslip_iterations")
-        + _fields(c_double, "tolerance ls_tolerance impratio timestep")
+        + _fields(c_double, "tolerance ls_tolerance noslip_tolerance impratio timestep")
         + _fields(c_int, "warmstart")
         + _fields(c_char_p, "mujoco_version")
     )

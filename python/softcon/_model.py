@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import tempfile
-import warnings
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class Model(Handle):
     @property
     def info(self):
         """dict: nq, nv, nu, cone, solver, iterations, ls_iterations, noslip_iterations, tolerance, ls_tolerance,
-        impratio, timestep (s), warmstart, mujoco_version"""
+        noslip_tolerance, impratio, timestep (s), warmstart, mujoco_version"""
         raw = _abi.ModelInfo()
         check(mujoco_lib().sc_model_get(self.address, ctypes.byref(raw)))
         info = {name: getattr(raw, name) for name, _ in raw._fields_}
@@ -87,7 +86,9 @@ class Model(Handle):
         """Arguments for Solver: the model's own settings where `given` has None."""
         info = self.info
         own = {name: info[name] for name in ("iterations", "ls_iterations", "tolerance", "warmstart")}
-        own["method"] = "cg" if info["solver"] == "cg" else "newton"
+        own["method"] = info["solver"]
+        own["noslip_iterations"] = max(0, info["noslip_iterations"])
+        own["noslip_tolerance"] = max(0, info["noslip_tolerance"])
         own["ls_iterations"] = max(1, own["ls_iterations"])
         if 0 < info["ls_tolerance"] < 1:
             own["ls_tolerance"] = info["ls_tolerance"]
@@ -144,10 +145,3 @@ class Model(Handle):
 
 def _signature(sig):
     return -1 if sig is None else int(sig)
-
-
-def warn_noslip(model):
-    """The model asks for something that this version does not do."""
-    n = model.info["noslip_iterations"]
-    if n > 0:
-        warnings.warn(f"the model's noslip iterations ({n}) are not applied", stacklevel=3)

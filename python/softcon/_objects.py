@@ -210,16 +210,18 @@ def _dense(rows, cols, values, rownnz, rowadr, colind):
 class Solver(_Child):
     """Workspace and settings.
 
-    method: "newton" or "cg". precision: "f64" or "f32", of the iteration; the certificate is always in double.
+    method: "newton", "cg" or "pgs". precision: "f64" or "f32", of the iteration; the certificate is always in double.
     iterations, ls_iterations: at most (100; 50 line search evaluations per iteration).
     tolerance: of the scaled gradient and gap (1e-8). ls_tolerance: slope left by the line search, relative (0.01).
     warmstart: start at the problem's warm start where that is better than qacc_smooth (True).
     retry: what float leaves unsolved is solved again in double, flagged RETRIED_F64 (True).
+    noslip_iterations, noslip_tolerance: at most so many sweeps of noslip (0) after the verdict, until a sweep's scaled
+    decrease is less (1e-6); what it changes is flagged NOSLIP_APPLIED, and gap and bound are of the answer before it.
     None: the library's default.
     """
 
     def __init__(self, context, *, method=None, precision=None, iterations=None, ls_iterations=None, tolerance=None,
-                 ls_tolerance=None, warmstart=None, retry=None):  # fmt: skip
+                 ls_tolerance=None, warmstart=None, retry=None, noslip_iterations=None, noslip_tolerance=None):  # fmt: skip
         options = initialised(
             lib.sc_solver_options_init,
             _abi.SolverOptions,
@@ -231,6 +233,8 @@ class Solver(_Child):
             ls_tolerance=ls_tolerance,
             warmstart=None if warmstart is None else bool(warmstart),
             retry=None if retry is None else bool(retry),
+            noslip_iterations=noslip_iterations,
+            noslip_tolerance=noslip_tolerance,
         )
         address = create(lib.sc_solver_create, context.address, ctypes.byref(options))
         super().__init__(context, lib.sc_solver_destroy, address)

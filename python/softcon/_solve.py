@@ -3,7 +3,7 @@
 import contextlib
 
 from ._fields import Table
-from ._model import Model, warn_noslip
+from ._model import Model
 from ._objects import Batch, Context, Solver
 
 
@@ -23,8 +23,9 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
           vel=None, solref=None, solimp=None, diagA=None, curvature=None, adhesion=None, D=None, aref=None,
           frictionloss=None, contact_dim=None, contact_friction=None, contact_solreffriction=None, contact_mu=None,
           timestep=None, impratio=None, refsafe=None, method=None, precision=None, iterations=None,
-          ls_iterations=None, tolerance=None, ls_tolerance=None, retry=None, max_rows=None, max_contacts=None,
-          threads=None, backend=None, context=None):  # fmt: skip
+          ls_iterations=None, tolerance=None, ls_tolerance=None, retry=None, noslip_iterations=None,
+          noslip_tolerance=None, max_rows=None, max_contacts=None, threads=None, backend=None,
+          context=None):  # fmt: skip
     """Solve N independent problems: minimise 1/2 (a - a_smooth)' M (a - a_smooth) + sum of the rows' costs over a.
 
     Every argument is an array with a leading axis over environments; or an array without it, the same for all; or a
@@ -59,8 +60,9 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
     contact_friction (ncon, 5)       tangents, spin, rolls
     contact_solreffriction (ncon, 2) solref of friction rows
 
-    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry: see Solver. max_rows,
-    max_contacts: see Batch. threads, backend: see Context; or a context that is kept from call to call.
+    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry, noslip_iterations,
+    noslip_tolerance: see Solver. max_rows, max_contacts: see Batch. threads, backend: see Context; or a context that is
+    kept from call to call.
 
     Returns a Result. ValueError: shapes that do not fit. Error: what the library refuses. Numbers that are not valid
     (NaN, negative masses) raise nothing: that environment's verdict is bad_input or not_spd.
@@ -77,7 +79,8 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
         _context(context, threads, backend) as ctx,
         Solver(
             ctx, method=method, precision=precision, iterations=iterations, ls_iterations=ls_iterations,
-            tolerance=tolerance, ls_tolerance=ls_tolerance, retry=retry,
+            tolerance=tolerance, ls_tolerance=ls_tolerance, retry=retry, noslip_iterations=noslip_iterations,
+            noslip_tolerance=noslip_tolerance,
         ) as solver,
         Batch(ctx, table.nenv, max_rows=max_rows, max_contacts=max_contacts) as batch,
     ):  # fmt: skip
@@ -107,14 +110,17 @@ def inverse(qacc, M, J=None, *, threads=None, backend=None, context=None, **prob
 
 def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=None, method=None, precision=None,
                 iterations=None, ls_iterations=None, tolerance=None, ls_tolerance=None, warmstart=None, retry=None,
-                max_rows=None, max_contacts=None, threads=None, backend=None, context=None, progress=None):  # fmt: skip
+                noslip_iterations=None, noslip_tolerance=None, max_rows=None, max_contacts=None, threads=None,
+                backend=None, context=None, progress=None):  # fmt: skip
     """Solve a MuJoCo model's problem in N states.
 
     model     path of an MJCF or .mjb file, a mujoco.MjModel (copied), or a softcon.Model
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    method    "newton" or "cg"; precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
+    method    "newton", "cg" or "pgs"; precision "f64" or "f32"
+    method, iterations, ls_iterations, tolerance, ls_tolerance, warmstart, noslip_iterations, noslip_tolerance:
+              None: the model's own
     max_rows, max_contacts, threads, backend, context: as in solve
     progress  function(done, total), called while rows are made; what it raises ends the call
 
@@ -126,12 +132,11 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
                 raise ValueError("cone, jacobian and impratio belong to the softcon.Model that is given")
         else:
             model = stack.enter_context(Model(model, cone=cone, jacobian=jacobian, impratio=impratio))
-        warn_noslip(model)
         states = model.check_states("softcon.solve_model", states, sig)
         ctx = stack.enter_context(_context(context, threads, backend))
         options = model.solver_options(
             iterations=iterations, ls_iterations=ls_iterations, tolerance=tolerance, ls_tolerance=ls_tolerance,
-            warmstart=warmstart, method=method,
+            warmstart=warmstart, method=method, noslip_iterations=noslip_iterations, noslip_tolerance=noslip_tolerance,
         )  # fmt: skip
         solver = stack.enter_context(Solver(ctx, precision=precision, retry=retry, **options))
         batch = stack.enter_context(Batch(ctx, len(states), max_rows=max_rows, max_contacts=max_contacts))

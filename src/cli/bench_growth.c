@@ -146,6 +146,7 @@ static int grow_batch(bench *b) {
   cli_options o = scene->options;
   job j = {.options = &o};
   int status = job_open(&j, &o, scene->model);
+  j.noslip = 0;
   progress_stage(&b->p, 0, "%.24s: growing", scene->name);
   if (!status) status = job_states(&j, b->all, 4096, &b->p);
   if (!status && !j.nenv) status = cli_fail_with(EXIT_INPUT, "bench: --growth: there are no states");

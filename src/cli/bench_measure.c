@@ -281,6 +281,7 @@ static int measure(bench *b, const bench_scene *scene, job *j, bench_rival *riva
   int n = b->nprecision;
   double part = 1.0 / b->nscene, mark = seconds_now();
   int status = job_open(j, &scene->options, scene->model);
+  if (!status) job_leave_out_noslip(j);
   progress_stage(&b->p, (scene->states[0] ? 0.05 : 0.5) * part, "%.24s: states", scene->name);
   if (!status) status = job_states(j, b->all, 4096, &b->p);
   b->seconds[0] += lap(&mark);

@@ -82,6 +82,7 @@ static int open_inspection(inspection *s, progress *p) {
   int status = job_context(1, NULL, &s->context);
   if (!status) status = job_open(&s->job, s->options, s->options->models[0]);
   if (status) return status;
+  job_leave_out_noslip(&s->job);
   int code = sc_inspect_flags(s->job.model, &s->flags);
   if (code) return cli_fail(code);
   s->nv = s->job.info.nv;

@@ -38,6 +38,7 @@ static int write_result(const job *j, sc_context *context, const timed_solver *t
                       .impratio = j->info.impratio,
                       .tolerance = t->options.tolerance,
                       .iterations = t->options.iterations,
+                      .noslip_iterations = t->options.noslip_iterations,
                       .rows = j->options->rows == ROWS_MUJOCO ? "mujoco" : "softcon",
                       .save_rows = j->options->save_rows};
   sc_contacts *contacts = NULL;

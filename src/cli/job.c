@@ -35,15 +35,16 @@ int job_open(job *j, const cli_options *options, const char *path) {
   int code = sc_model_load(path, &o, &j->model);
   if (!code) code = sc_model_get(j->model, &j->info);
   if (code) return cli_fail(code);
-  static const int methods[] = {SC_NEWTON, SC_CG, SC_NEWTON}; /* of MuJoCo's solvers */
+  static const int methods[] = {SC_PGS, SC_CG, SC_NEWTON}; /* of MuJoCo's solvers */
   j->method = options->method;
   if (j->method < 0) j->method = j->info.solver >= 0 && j->info.solver <= 2 ? methods[j->info.solver] : SC_NEWTON;
-  if (j->info.solver == 0 && options->method < 0)
-    cli_note(options, "%s: the model's solver is PGS; softcon solves the same problem with newton", path);
-  if (j->info.noslip_iterations > 0 && options->noslip < 0)
-    cli_note(options, "%s: the model's noslip iterations (%d) are not applied: this version has no noslip", path,
-             j->info.noslip_iterations);
+  j->noslip = options->noslip >= 0 ? options->noslip : j->info.noslip_iterations > 0 ? j->info.noslip_iterations : 0;
   return 0;
+}
+
+void job_leave_out_noslip(job *j) {
+  if (j->noslip > 0) cli_note(j->options, "%s: the model's noslip iterations (%d) are left out here", j->path, j->noslip);
+  j->noslip = 0;
 }
 
 void job_close(job *j) {
@@ -157,6 +158,8 @@ int timed_solver_open(timed_solver *t, const job *j, sc_context *context, int pr
   *t = (timed_solver){.runs = 0};
   sc_solver_options_init(&t->options);
   t->options.method = j->method;
+  t->options.noslip_iterations = j->noslip;
+  if (m->noslip_tolerance >= 0) t->options.noslip_tolerance = m->noslip_tolerance;
   t->options.precision = precision < 0 ? SC_F64 : precision; /* words and numbers are in one order */
   t->options.iterations = o->iterations >= 0 ? o->iterations : m->iterations;
   t->options.ls_iterations = o->ls_iterations >= 1 ? o->ls_iterations : m->ls_iterations;

@@ -12,6 +12,7 @@ typedef struct job {
   sc_model *model;
   sc_model_info info;
   int method; /* sc_method: the command line's, or the model's own */
+  int noslip; /* iterations, the same */
   int nenv; /* fewer than asked for after Ctrl-C */
   int asked;
   int sig;
@@ -23,6 +24,7 @@ typedef struct job {
 /* Functions return an exit status, having printed what went wrong; 0: go on. job_close undoes all of them. */
 int job_context(int threads, const char *backend, sc_context **out);
 int job_open(job *j, const cli_options *options, const char *path);
+void job_leave_out_noslip(job *j); /* says so where there were any */
 int job_states(job *j, sc_context *context, int envs_default, progress *p);
 int job_batch(job *j, sc_context *context, progress *p);
 void job_close(job *j);

@@ -106,6 +106,9 @@ static void print_problem(const report *r) {
          j->info.impratio, j->options->rows == ROWS_MUJOCO ? "MuJoCo" : "softcon");
   printf(INDENT "%s, %s, tolerance %g, at most %d iterations\n", "solver", sc_method_name(j->method), r->precision, o->tolerance,
          o->iterations);
+  if (o->noslip_iterations)
+    printf(INDENT "at most %d iterations, tolerance %g; after the verdict: gap and bound are of the answer before it\n", "noslip",
+           o->noslip_iterations, o->noslip_tolerance);
   printf(INDENT "%s (%s), %d thread%s%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "",
          j->options->device == DEVICE_CPU ? "" : "; this version has no GPU kernels");
 }
@@ -142,12 +145,13 @@ static void print_spread(const char *name, spread x) {
 static void print_comparison(const report *r) {
   const comparison *c = r->comparison;
   if (!c->done || !r->summary->envs) return;
-  printf("\n  against the optimum\n");
+  printf("\n  against the optimum%s\n", r->solver->options.noslip_iterations ? ", before noslip" : "");
   print_spread("qacc error", c->qacc);
   print_spread("force error", c->force);
   print_spread("MuJoCo's qacc", c->mujoco);
-  printf("\n" INDENT "%.3f us per environment on %d thread%s, %.2f iterations; %.2f times softcon's time\n", "MuJoCo",
-         c->us_per_env, r->threads, r->threads > 1 ? "s" : "", c->iterations_mean, c->speedup);
+  printf("\n" INDENT "%.3f us per environment on %d thread%s, %.2f iterations; %.2f times softcon's time%s\n", "MuJoCo",
+         c->us_per_env, r->threads, r->threads > 1 ? "s" : "", c->iterations_mean, c->speedup,
+         r->solver->options.noslip_iterations ? " (MuJoCo's without noslip, softcon's with it)" : "");
 }
 
 void report_table(const report *r) {
@@ -257,6 +261,7 @@ void report_json(const report *r) {
   add_flagged(o, &r->solver->result);
   add_reasons(o, r);
   if (has_capacity(r)) add_capacity(o, r);
+  cJSON_AddNumberToObject(o, "noslip_iterations", r->solver->options.noslip_iterations);
   cJSON *iterations = cJSON_AddObjectToObject(o, "iterations");
   add_number(iterations, "mean", s->iterations_mean);
   cJSON_AddNumberToObject(iterations, "max", s->iterations_max);

@@ -85,6 +85,17 @@ int all_solved(const summary *s) { return s->status[SC_SOLVED] == s->envs; }
 
 /* ------------------------------------------------------------------ beside MuJoCo */
 
+/* The answers before noslip, which alone have an optimum to be judged by: solved once more, in `plain`, where there was noslip. */
+static int before_noslip(const job *j, sc_context *context, const timed_solver *t, sc_solver **plain, sc_result *result) {
+  sc_solver_options o = t->options;
+  *plain = NULL, *result = t->result;
+  if (!o.noslip_iterations) return SC_OK;
+  o.noslip_iterations = 0;
+  int code = sc_solver_create(context, &o, plain);
+  if (!code) code = sc_solve(*plain, j->batch);
+  return code ? code : sc_solver_result(*plain, result);
+}
+
 int compare_with_mujoco(const job *j, sc_context *context, const timed_solver *t, int repeats, progress *p,
                         comparison *c) {
   size_t n = (size_t)j->nenv;
@@ -93,8 +104,12 @@ int compare_with_mujoco(const job *j, sc_context *context, const timed_solver *t
   if (!x) return cli_fail_with(EXIT_INTERNAL, "no memory for the errors of %d environments", j->nenv);
   for (size_t i = 0; i < 3 * n; i++) x[i] = (double)NAN;
   sc_mujoco_compare m = {.qacc_error = x, .force_error = x + n, .mujoco_error = x + 2 * n};
-  int code = sc_model_compare(context, j->model, j->states, j->sig, j->nenv, j->batch, &t->result, repeats, &m,
-                              progress_update, p);
+  sc_solver *plain;
+  sc_result result;
+  int code = before_noslip(j, context, t, &plain, &result);
+  if (!code)
+    code = sc_model_compare(context, j->model, j->states, j->sig, j->nenv, j->batch, &result, repeats, &m, progress_update, p);
+  sc_solver_destroy(plain);
   progress_clear(p);
   if (code == SC_ERROR_VALUE) {
     cli_note(j->options, "%s", sc_error_text());

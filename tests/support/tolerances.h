@@ -7,6 +7,9 @@
 #define TOL_F32_QACC_WORST 1e-3     /* and the worst of what is called solved */
 #define TOL_F32_SOLVED 0.99         /* and the share that is */
 #define TOL_CG_QACC 1e-2            /* conjugate gradients, tolerance 1e-8: worst of what is called solved; within its bound besides */
+#define TOL_PGS_SOLVED 0.8          /* share of problems and states that Gauss-Seidel solves in 2,000 sweeps */
+#define TOL_PGS_F32_SOLVED 0.8      /* of the random problems in float alone */
+#define TOL_PGS_CASES 0.9           /* share of the cases that it solves in 20,000 sweeps */
 #define TOL_FORCE 1e-9              /* efc_force against f(J qacc - aref) in extended precision, relative to the largest */
 #define TOL_F32_FORCE 1e-3         /* the same in float, where forces of stiff rows are those of qacc before it was rounded */
 #define TOL_BOUND 1e-6              /* an error may pass its bound by this much, relative: rounding of the bound itself */
