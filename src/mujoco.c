@@ -285,8 +285,7 @@ void sc_mj_continue_stages(void *arg) {
 void sc_mj_continue_smooth_stages(void *arg) {
   const sc_mj_stages *s = arg;
   memset(s->data->warning, 0, sizeof s->data->warning);
-  sc_mujoco_position(s->model, s->data);
-  run_rest(s);
+  sc_mujoco_smooth(s->model, s->data);
 }
 
 void sc_mj_run_position(void *arg) {

@@ -92,7 +92,7 @@ static int softcon_rows(const mjModel *m, sc_mj_worker *w) {
   return sc_mujoco_describe(&same, w->data, w->assembly);
 }
 
-int sc_mj_put_problem(const mjModel *m, int from_mujoco, sc_mj_worker *w, sc_batch *batch, int env) {
+int sc_mj_put_problem(const mjModel *m, int from_mujoco, int smooth, sc_mj_worker *w, sc_batch *batch, int env) {
   const mjData *d = w->data;
   sc_problem p;
   sc_problem_init(&p);
@@ -100,7 +100,7 @@ int sc_mj_put_problem(const mjModel *m, int from_mujoco, sc_mj_worker *w, sc_bat
   if (code) return code;
   p.nv = (int)m->nv;
   p.M = d->M, p.M_rownnz = m->M_rownnz, p.M_rowadr = m->M_rowadr, p.M_colind = m->M_colind;
-  p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = d->qacc_smooth;
+  p.qfrc_smooth = d->qfrc_smooth, p.qacc_smooth = smooth ? d->qacc_smooth : NULL;
   if (!(m->opt.disableflags & mjDSBL_WARMSTART)) p.qacc_warmstart = d->qacc_warmstart;
   code = from_mujoco ? sc_batch_set(batch, env, &p) : sc_assembly_set(w->assembly, &p, batch, env);
   return code == SC_ERROR_VALUE ? SC_OK : code; /* its verdict says it */
@@ -131,7 +131,7 @@ static void batch_state(void *arg, int env, int worker) {
     set_bad(job, w, env, why);
     return;
   }
-  int code = sc_mj_put_problem(m, job->model->mujoco_rows, w, job->batch, env);
+  int code = sc_mj_put_problem(m, job->model->mujoco_rows, 1, w, job->batch, env);
   if (code) sc_mj_fail(w, env, code, "%s", sc_error_text());
   if (code == SC_ERROR_VALUE) set_bad(job, w, env, sc_error_text());
   w->times.kinematics += middle - start;

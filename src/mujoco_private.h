@@ -86,13 +86,13 @@ void sc_mj_run_stages(void *stages);
 /* The same without MuJoCo's rows, for softcon's; and only up to the contacts. */
 void sc_mj_run_smooth_stages(void *stages);
 void sc_mj_run_position(void *stages);
-/* Without putting a state in: the data's own. */
+/* Without putting a state in: the data's own. The second is sc_mujoco_smooth: there is no qacc_smooth. */
 void sc_mj_continue_stages(void *stages);
 void sc_mj_continue_smooth_stages(void *stages);
 
 /* The rows of the state in the worker's mjData, MuJoCo's or softcon's, and the rest of its problem, into the batch. The stages
- * above have been run. Numbers that are not valid are no error: the environment is bad. mujoco_batch.c */
-int sc_mj_put_problem(const mjModel *model, int from_mujoco, sc_mj_worker *worker, sc_batch *batch, int env);
+ * above have been run; smooth: qacc_smooth is there. Numbers that are not valid are no error: the environment is bad. mujoco_batch.c */
+int sc_mj_put_problem(const mjModel *model, int from_mujoco, int smooth, sc_mj_worker *worker, sc_batch *batch, int env);
 
 /* Whether nenv environments are in the batch and in the result; SC_ERROR_ARGUMENT naming `call` where not. */
 int sc_mj_check_nenv(const char *call, int nenv, const sc_batch *batch, const sc_result *result);

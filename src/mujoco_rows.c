@@ -341,7 +341,7 @@ int sc_mujoco_assemble(const mjModel *m, mjData *d, sc_assembly *a, sc_problem *
   return code ? code : sc_assembly_problem(a, problem);
 }
 
-void sc_mujoco_position(const mjModel *m, mjData *d) {
+static void position(const mjModel *m, mjData *d, int factor) {
   int from_rows = 0;
   for (int i = 0; i < ACTUATORS(m); i++) from_rows |= m->actuator_trntype[i] == mjTRN_BODY;
   if (from_rows) {
@@ -350,8 +350,27 @@ void sc_mujoco_position(const mjModel *m, mjData *d) {
   }
   mj_fwdKinematics(m, d);
   mj_makeM(m, d);
-  mj_factorM(m, d);
+  if (factor) mj_factorM(m, d);
   mj_collision(m, d);
   d->ne = d->nf = d->nl = d->nefc = 0; /* rows of an earlier state */
   mj_transmission(m, d);
+}
+
+void sc_mujoco_position(const mjModel *m, mjData *d) { position(m, d, 1); }
+
+/* what mj_fwdAcceleration adds up */
+static void smooth_force(const mjModel *m, mjData *d) {
+  for (mjtSize i = 0; i < m->nv; i++)
+    d->qfrc_smooth[i] = d->qfrc_passive[i] - d->qfrc_bias[i] + d->qfrc_applied[i] + d->qfrc_actuator[i];
+  for (mjtSize i = 1; i < m->nbody; i++) {
+    const mjtNum *force = d->xfrc_applied + 6 * i;
+    if (!mju_isZero(force, 6)) mj_applyFT(m, d, force, force + 3, d->xipos + 3 * i, (int)i, d->qfrc_smooth);
+  }
+}
+
+void sc_mujoco_smooth(const mjModel *m, mjData *d) {
+  position(m, d, 0);
+  mj_fwdVelocity(m, d);
+  mj_fwdActuation(m, d);
+  smooth_force(m, d);
 }

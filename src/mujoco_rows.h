@@ -19,4 +19,8 @@ SC_API int sc_mujoco_describe(const mjModel *m, mjData *d, sc_assembly *assembly
  * Where an actuator's transmission is made of contact rows (mjTRN_BODY), it is mj_fwdPosition. */
 SC_API void sc_mujoco_position(const mjModel *m, mjData *d);
 
+/* The same and the stages after it up to qfrc_smooth, without the factor of M and qacc_smooth: a solver makes both for
+ * itself, and integration needs neither. */
+SC_API void sc_mujoco_smooth(const mjModel *m, mjData *d);
+
 #endif

@@ -1,15 +1,17 @@
 /* Steps: kinematics and integration by MuJoCo, rows and solve by softcon.
  *
- * A worker advances a group of environments by itself, each in an mjData of its own, which keeps what integration needs
- * while the group is solved: nothing is computed twice, and workers never wait for each other. A group is as small as
- * fills the packs and lets alike environments meet, so that its data stay in the cache. */
+ * A worker advances a group of environments by itself: workers never wait for each other. While the group is solved, what
+ * integration needs is kept, so that nothing is computed twice. For Euler that is the inertia, the smooth force and the
+ * change of activations: one mjData, which stays in the cache, serves the whole group. The other integrators need more,
+ * and there each environment of a smaller group has an mjData of its own. */
 #include "mujoco_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP 32
+#define GROUP 64       /* environments at most; alike ones among them share packs */
+#define SMALL_GROUP 16 /* with an mjData each: more would not stay in the cache */
 #define RK_STAGES 4
 
 /* One worker: its own context of one thread, and the data of one group. */
@@ -17,7 +19,8 @@ typedef struct {
   sc_context *context;
   sc_batch *batch;
   sc_solver *solver;
-  mjData *data[GROUP];
+  mjData *data[GROUP];  /* shared: one, at 0 */
+  double *kept[GROUP];  /* shared: see keep */
   double *runge[GROUP]; /* of Runge-Kutta: state at the start, weighted sum of derivatives; see runge_size */
   int env[GROUP];       /* -1: nothing to do in this place */
   int taken[GROUP];     /* steps */
@@ -31,6 +34,7 @@ struct sc_stepper {
   sc_stepper_options options;
   mjModel *model, *plain; /* of the stages; the same without Euler's damping, for Runge-Kutta */
   size_t nstate;
+  int group, shared; /* environments of a group; one mjData serves all of them */
   sc_mj_worker *workers;
   step_worker *steps;
 };
@@ -91,6 +95,9 @@ static runge runge_at(const mjModel *m, double *memory) {
   return r;
 }
 
+/* inertia, qfrc_smooth, act_dot */
+static size_t kept_size(const mjModel *m) { return (size_t)(m->nC + m->nv + m->na) + 1; }
+
 typedef struct {
   sc_stepper *s;
   int worker;
@@ -100,7 +107,7 @@ typedef struct {
 static void make_data(void *arg) {
   const make_job *job = arg;
   step_worker *w = &job->s->steps[job->worker];
-  for (int i = 0; i < GROUP; i++) w->data[i] = mj_makeData(job->s->model);
+  for (int i = 0; i < (job->s->shared ? 1 : job->s->group); i++) w->data[i] = mj_makeData(job->s->model);
 }
 
 /* for sc_mj_guard */
@@ -120,16 +127,16 @@ static int make_worker(const char *call, sc_stepper *s, int k) {
   sc_context_options_init(&o);
   o.threads = 1, o.backend = sc_context_backend(s->context);
   int code = sc_context_create(&o, &w->context), failed = 0;
-  if (!code) code = sc_batch_create(w->context, GROUP, &w->batch);
+  if (!code) code = sc_batch_create(w->context, s->group, &w->batch);
   if (!code) code = sc_solver_create(w->context, &s->options.solver, &w->solver);
   if (!code && !s->from->mujoco_rows) code = sc_assembly_create(&s->workers[k].assembly);
   if (code) return code;
   failed = sc_mj_guard(make_data, &job, text);
-  for (int i = 0; i < GROUP; i++) {
-    failed |= !w->data[i];
-    if (s->model->opt.integrator != mjINT_RK4) continue;
-    w->runge[i] = malloc(runge_size(s->model) * sizeof(double));
-    failed |= !w->runge[i];
+  for (int i = 0; i < s->group; i++) {
+    int rk4 = s->model->opt.integrator == mjINT_RK4;
+    if (s->shared) w->kept[i] = malloc(kept_size(s->model) * sizeof(double));
+    if (rk4) w->runge[i] = malloc(runge_size(s->model) * sizeof(double));
+    failed |= s->shared ? !w->kept[i] || !w->data[0] : !w->data[i] || (rk4 && !w->runge[i]);
   }
   return failed ? sc_error_set(SC_ERROR_MEMORY, "%s: no memory for worker %d", call, k) : SC_OK;
 }
@@ -152,6 +159,8 @@ int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepp
   s->steps = calloc((size_t)threads, sizeof *s->steps);
   if (!s->steps || sc_mj_guard(copy_models, s, text) || !s->model || !s->plain)
     code = sc_error_set(SC_ERROR_MEMORY, "%s: no memory for copies of the model", call);
+  if (!code) s->shared = s->model->opt.integrator == mjINT_EULER;
+  s->group = s->shared ? GROUP : SMALL_GROUP;
   if (!code) code = sc_mj_workers_create(call, context, s->model, &s->workers);
   for (int k = 0; k < threads && !code; k++) code = make_worker(call, s, k);
   if (code) {
@@ -169,6 +178,7 @@ void sc_stepper_destroy(sc_stepper *s) {
     step_worker *w = &s->steps[k];
     for (int i = 0; i < GROUP; i++) {
       if (w->data[i]) mj_deleteData(w->data[i]);
+      free(w->kept[i]);
       free(w->runge[i]);
     }
     sc_solver_destroy(w->solver);
@@ -189,6 +199,7 @@ typedef struct {
   double *states;
   int nenv, nsteps;
   const double *ctrl;
+  size_t ctrl_at;         /* of the controls in a state */
   sc_step_report *report; /* never NULL */
 } run_job;
 
@@ -202,10 +213,13 @@ typedef struct {
 
 static double *state_of(const run_job *job, int env) { return job->states + (size_t)env * job->s->nstate; }
 
-/* Its state goes back, and it takes no further step. */
+static mjData *data_of(const place *p) { return p->w->data[p->job->s->shared ? 0 : p->place]; }
+
+/* Its state goes back, where it is not there already, and it takes no further step. */
 static void leave(const place *p, int status) {
   int env = p->w->env[p->place];
-  mj_getState(p->job->s->model, p->w->data[p->place], state_of(p->job, env), mjSTATE_INTEGRATION);
+  if (!p->job->s->shared)
+    mj_getState(p->job->s->model, data_of(p), state_of(p->job, env), mjSTATE_INTEGRATION);
   if (p->job->report->status) p->job->report->status[env] = (uint8_t)status;
   p->w->env[p->place] = -1;
 }
@@ -220,7 +234,6 @@ static int within(const double *x, mjtSize n) {
 static void enter(const place *p, int env) {
   const run_job *job = p->job;
   const mjModel *m = job->s->model;
-  mjData *d = p->w->data[p->place];
   double *state = state_of(job, env);
   const double *ctrl = job->ctrl ? job->ctrl + (size_t)env * (size_t)m->nu : NULL;
   p->w->env[p->place] = -1, p->w->taken[p->place] = 0;
@@ -231,9 +244,26 @@ static void enter(const place *p, int env) {
     if (job->report->status) job->report->status[env] = SC_BAD_INPUT;
     return;
   }
-  mj_setState(m, d, state, mjSTATE_INTEGRATION);
-  if (ctrl) memcpy(d->ctrl, ctrl, (size_t)m->nu * sizeof *ctrl);
+  if (ctrl) memcpy(state + job->ctrl_at, ctrl, (size_t)m->nu * sizeof *ctrl);
+  if (!job->s->shared) mj_setState(m, data_of(p), state, mjSTATE_INTEGRATION);
   p->w->env[p->place] = env;
+}
+
+static void copy(double *to, const double *from, mjtSize n) {
+  if (n) memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* What Euler's step reads beside the state and the answer. */
+static void keep(const mjModel *m, const mjData *d, double *kept) {
+  copy(kept, d->M, m->nC);
+  copy(kept + m->nC, d->qfrc_smooth, m->nv);
+  copy(kept + m->nC + m->nv, d->act_dot, m->na);
+}
+
+static void restore(const mjModel *m, mjData *d, const double *kept) {
+  copy(d->M, kept, m->nC);
+  copy(d->qfrc_smooth, kept + m->nC, m->nv);
+  copy(d->act_dot, kept + m->nC + m->nv, m->na);
 }
 
 /* kinematics, collision, smooth forces, and the rows into the batch */
@@ -242,13 +272,14 @@ static void make_problem(const place *p) {
   step_worker *w = p->w;
   char text[SC_MJ_TEXT];
   int env = w->env[p->place];
-  mjData *d = w->data[p->place], *own = p->mj->data;
+  mjData *d = data_of(p), *own = p->mj->data;
   sc_mj_stages stages = {s->model, d, NULL, 0};
+  double start = sc_mj_seconds();
+  if (s->shared) mj_setState(s->model, d, state_of(p->job, env), mjSTATE_INTEGRATION);
   if (!within(d->qpos, s->model->nq) || !within(d->qvel, s->model->nv)) {
     leave(p, SC_BAD_INPUT);
     return;
   }
-  double start = sc_mj_seconds();
   int failed = sc_mj_guard(s->from->mujoco_rows ? sc_mj_continue_stages : sc_mj_continue_smooth_stages, &stages, text);
   double middle = sc_mj_seconds();
   const char *incomplete = failed ? "" : sc_mj_incomplete(d);
@@ -258,28 +289,33 @@ static void make_problem(const place *p) {
     return;
   }
   p->mj->data = d;
-  int code = sc_mj_put_problem(s->model, s->from->mujoco_rows, p->mj, w->batch, p->place);
+  int code = sc_mj_put_problem(s->model, s->from->mujoco_rows, s->from->mujoco_rows, p->mj, w->batch, p->place);
   p->mj->data = own;
   if (code) {
     sc_mj_fail(p->mj, env, code, "%s", sc_error_text());
     leave(p, SC_BAD_INPUT);
     return;
   }
+  if (s->shared) keep(s->model, d, w->kept[p->place]);
   w->filled[p->place] = 1;
   w->times.kinematics += middle - start, w->times.rows += sc_mj_seconds() - middle;
 }
 
-/* the answer into the data; not solved: out. Returns whether the step goes on */
+/* the answer into the data; or why the step does not go on: an sc_status */
 static int take_answer(const place *p, const sc_result *r) {
   const sc_step_report *report = p->job->report;
   int env = p->w->env[p->place], status = r->status[p->place];
-  mjData *d = p->w->data[p->place];
+  mjData *d = data_of(p);
   size_t at = r->nv_offset[p->place], bytes = (size_t)p->job->s->model->nv * sizeof(double);
   if (report->flags) report->flags[env] |= r->flags[p->place];
   if (report->iterations) report->iterations[env] += r->iterations[p->place];
   if (status >= SC_BAD_INPUT || (status != SC_SOLVED && !p->job->s->options.go_on)) return status;
   if (!within(r->qacc + at, p->job->s->model->nv)) return SC_NOT_FINITE;
   if (report->status && status > report->status[env]) report->status[env] = (uint8_t)status;
+  if (p->job->s->shared) {
+    mj_setState(p->job->s->model, d, state_of(p->job, env), mjSTATE_INTEGRATION);
+    restore(p->job->s->model, d, p->w->kept[p->place]);
+  }
   if (bytes) {
     memcpy(d->qacc, r->qacc + at, bytes);
     memcpy(d->qacc_warmstart, r->qacc + at, bytes);
@@ -289,8 +325,8 @@ static int take_answer(const place *p, const sc_result *r) {
 }
 
 /* an empty problem where no environment is */
-static void clear_places(step_worker *w) {
-  for (int i = 0; i < GROUP; i++) {
+static void clear_places(step_worker *w, int n) {
+  for (int i = 0; i < n; i++) {
     sc_problem none;
     if (w->env[i] >= 0 || !w->filled[i]) continue;
     sc_problem_init(&none);
@@ -312,10 +348,6 @@ typedef struct {
 /* dst += scale * src */
 static void add_scaled(double *dst, const double *src, double scale, mjtSize n) {
   for (mjtSize i = 0; i < n; i++) dst[i] += scale * src[i];
-}
-
-static void copy(double *to, const double *from, mjtSize n) {
-  if (n) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
 /* Where the step began. */
@@ -410,7 +442,7 @@ static void finish_stage(const place *p, const sc_result *r, int k, int stages) 
   char text[SC_MJ_TEXT];
   step_worker *w = p->w;
   const sc_stepper *s = p->job->s;
-  mjData *d = w->data[p->place];
+  mjData *d = data_of(p);
   integration in = {s, d, w->runge[p->place], k};
   if (stages > 1 && k == 0) {
     runge rk = runge_at(s->model, in.runge);
@@ -426,6 +458,7 @@ static void finish_stage(const place *p, const sc_result *r, int k, int stages) 
     leave(p, status);
   } else if (k == stages - 1) {
     w->taken[p->place]++;
+    if (s->shared) mj_getState(s->model, d, state_of(p->job, w->env[p->place]), mjSTATE_INTEGRATION);
   }
 }
 /* Kinematics, solve and integration of all that are still there; an sc_code. */
@@ -433,15 +466,15 @@ static int step_group(const run_job *job, step_worker *w, sc_mj_worker *mj) {
   int stages = job->s->model->opt.integrator == mjINT_RK4 ? RK_STAGES : 1;
   for (int k = 0; k < stages; k++) {
     sc_result r;
-    for (int i = 0; i < GROUP; i++)
+    for (int i = 0; i < job->s->group; i++)
       if (w->env[i] >= 0) make_problem(&(place){job, w, mj, i});
-    clear_places(w);
+    clear_places(w, job->s->group);
     double start = sc_mj_seconds();
     int code = sc_solve(w->solver, w->batch);
     if (!code) code = sc_solver_result(w->solver, &r);
     if (code) return code;
     double middle = sc_mj_seconds();
-    for (int i = 0; i < GROUP; i++)
+    for (int i = 0; i < job->s->group; i++)
       if (w->env[i] >= 0) finish_stage(&(place){job, w, mj, i}, &r, k, stages);
     w->times.solve += middle - start, w->times.integrate += sc_mj_seconds() - middle;
   }
@@ -452,18 +485,18 @@ static void run_group(void *arg, int group, int worker) {
   const run_job *job = arg;
   step_worker *w = &job->s->steps[worker];
   sc_mj_worker *mj = &job->s->workers[worker];
-  int first = group * GROUP, code = SC_OK, left = 1;
-  for (int i = 0; i < GROUP; i++) {
+  int first = group * job->s->group, code = SC_OK, left = 1;
+  for (int i = 0; i < job->s->group; i++) {
     w->env[i] = -1;
     if (first + i < job->nenv) enter(&(place){job, w, mj, i}, first + i);
   }
   for (int k = 0; k < job->nsteps && !code && left; k++) {
     code = step_group(job, w, mj);
     left = 0;
-    for (int i = 0; i < GROUP; i++) left |= w->env[i] >= 0;
+    for (int i = 0; i < job->s->group; i++) left |= w->env[i] >= 0;
   }
   if (code) sc_mj_fail(mj, first, code, "%s", sc_error_text());
-  for (int i = 0; i < GROUP; i++) {
+  for (int i = 0; i < job->s->group; i++) {
     int env = first + i;
     if (w->env[i] >= 0) leave(&(place){job, w, mj, i}, job->report->status ? job->report->status[env] : SC_SOLVED);
     if (env < job->nenv && job->report->steps) job->report->steps[env] = w->taken[i];
@@ -481,12 +514,13 @@ int sc_stepper_run(sc_stepper *s, double *states, int nenv, const double *ctrl, 
   if (nenv < 0 || nsteps < 0)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is %d, not >= 0", call, nenv < 0 ? "nenv" : "nsteps",
                         nenv < 0 ? nenv : nsteps);
-  run_job job = {s, states, nenv, nsteps, ctrl, report ? report : &none};
+  run_job job = {s, states, nenv, nsteps, ctrl, 0, report ? report : &none};
+  job.ctrl_at = (size_t)mj_stateSize(s->model, mjSTATE_INTEGRATION & (mjSTATE_CTRL - 1)); /* parts stand in order */
   for (int k = 0; k < sc_context_threads(s->context); k++) {
     s->steps[k].times = none;
     s->workers[k].code = SC_OK;
   }
-  sc_mj_each(s->context, nenv / GROUP + (nenv % GROUP > 0), run_group, &job, progress, arg);
+  sc_mj_each(s->context, nenv / s->group + (nenv % s->group > 0), run_group, &job, progress, arg);
   job.report->kinematics = job.report->rows = job.report->solve = job.report->integrate = 0;
   for (int k = 0; k < sc_context_threads(s->context); k++) {
     const sc_step_report *t = &s->steps[k].times;
