@@ -26,7 +26,7 @@ typedef struct bench_line {
   spread qacc, mujoco; /* errors against the optimum: the answer's, MuJoCo's */
   double mujoco_iterations;
   const char *mujoco_layout;          /* of its faster form: "dense" or "sparse" */
-  quartiles us, packed_us, mujoco_us; /* solve, certificate and unpacking; with packing; mj_fwdConstraint */
+  quartiles us, packed_us, mujoco_us; /* solve, certificate and unpacking; with packing (sc_solve); mj_fwdConstraint */
   quartiles speedup, speedup_packed;  /* MuJoCo's time over these, round by round */
   double flops, peak; /* operations that an environment's iterations need; operations per second of the processor */
   double peak_share;  /* of the peak, reached by those operations in the solve's time */
@@ -67,6 +67,7 @@ int bench_measure(bench *b, const bench_scene *scene);
 typedef struct bench_rival {
   timed_solver t;
   int precision;
+  size_t bytes; /* out: of a solver that packs as it solves */
 } bench_rival;
 typedef struct bench_plan {
   double budget;   /* s */

@@ -54,8 +54,7 @@ static int measure_point(bench *b, job *j, const char *curve, const char *scene)
     bench_add_number(o, "packed_us_per_env", l->packed_us.median);
     bench_add_number(o, "mujoco_us_per_env", l->mujoco_us.median);
     bench_add_number(o, "speedup", l->speedup.median);
-    bench_add_number(o, "bytes_per_env",
-                     (double)(sc_batch_bytes(j->batch) + sc_solver_bytes(rivals[k].t.solver)) / j->nenv);
+    bench_add_number(o, "bytes_per_env", (double)(sc_batch_bytes(j->batch) + rivals[k].bytes) / j->nenv);
     keep_point(b, o);
   }
   for (int k = 0; k < n; k++) timed_solver_close(&rivals[k].t);

@@ -26,12 +26,13 @@ int bench_peak(bench *b, int precision) {
   return 0;
 }
 
-enum { SOLVE, CERTIFICATE, UNPACK, NPHASE };
+enum { PACK, SOLVE, CERTIFICATE, UNPACK, NPHASE };
 
 /* seconds of every round, of one solver */
 typedef struct {
-  double run[MOST_ROUNDS], pack[MOST_ROUNDS];
-  double least, phase[NPHASE]; /* of the run that was disturbed least, for the library times them by the wall's clock */
+  double run[MOST_ROUNDS], whole[MOST_ROUNDS]; /* of what is packed already; with the packing, pack by pack */
+  double least[2], phase[NPHASE]; /* of the ones that were disturbed least, for the library times phases by the wall's clock */
+  sc_solver *solver; /* of the latter: it holds no more than it needs for that */
 } samples;
 
 typedef struct {
@@ -50,37 +51,37 @@ static double clock_now(const bench *b) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int sample_packing(const bench *b, sc_solver *solver, const sc_batch *batch, double *seconds) {
-  double x[MOST_REPEATS], began = seconds_now();
-  int n = 0;
-  do {
-    double start = clock_now(b);
-    int code = sc_solver_pack(solver, batch);
-    if (code) return cli_fail(code);
-    x[n++] = clock_now(b) - start;
-  } while (n < MOST_REPEATS && seconds_now() - began < SAMPLE);
-  *seconds = quantile(x, n, 0.5);
-  return 0;
-}
-
-static int sample_run(const bench *b, sc_solver *solver, samples *s, int round) {
+/* repeated for about SAMPLE: sc_solve by the solver of these samples, or a run of `packed` */
+static int sample(const bench *b, samples *s, const sc_batch *batch, sc_solver *packed, double *seconds) {
   double x[MOST_REPEATS], began = seconds_now();
   int n = 0;
   do {
     sc_phases p;
     double wall = seconds_now(), start = clock_now(b);
-    int code = sc_solver_run(solver);
+    int code = packed ? sc_solver_run(packed) : sc_solve(s->solver, batch);
     x[n++] = clock_now(b) - start;
     wall = seconds_now() - wall;
-    if (!code) code = sc_solver_phases(solver, &p);
+    if (!code) code = sc_solver_phases(packed ? packed : s->solver, &p);
     if (code) return cli_fail(code);
-    if (s->least > 0 && wall >= s->least) continue;
-    s->least = wall;
-    s->phase[SOLVE] = p.solve;
-    s->phase[CERTIFICATE] = p.certificate, s->phase[UNPACK] = p.unpack;
+    double *least = &s->least[packed != NULL];
+    if (*least > 0 && wall >= *least) continue;
+    *least = wall;
+    if (packed)
+      s->phase[SOLVE] = p.solve, s->phase[CERTIFICATE] = p.certificate, s->phase[UNPACK] = p.unpack;
+    else
+      s->phase[PACK] = p.pack;
   } while (n < MOST_REPEATS && seconds_now() - began < SAMPLE);
-  s->run[round] = quantile(x, n, 0.5);
+  *seconds = quantile(x, n, 0.5);
   return 0;
+}
+
+/* one solver's part of a round */
+static int sample_both(const bench *b, samples *s, const sc_batch *batch, const timed_solver *t, int round) {
+  int code = s->solver ? SC_OK : sc_solver_create(b->timing, &t->options, &s->solver);
+  if (!code) code = sc_solver_pack(t->solver, batch);
+  if (code) return cli_fail(code);
+  int status = sample(b, s, batch, NULL, &s->whole[round]);
+  return status ? status : sample(b, s, batch, t->solver, &s->run[round]);
 }
 
 static int one_round(bench *b, job *j, bench_rival *rivals, int n, int round, samples *s, mujoco_samples *m,
@@ -88,8 +89,7 @@ static int one_round(bench *b, job *j, bench_rival *rivals, int n, int round, sa
   sc_mujoco_time time;
   int most = j->nenv < plan->mujoco_most ? j->nenv : plan->mujoco_most;
   for (int k = 0; k < n; k++) {
-    int status = sample_packing(b, rivals[k].t.solver, j->batch, &s[k].pack[round]);
-    if (!status) status = sample_run(b, rivals[k].t.solver, &s[k], round);
+    int status = sample_both(b, &s[k], j->batch, &rivals[k].t, round);
     if (!status) status = bench_peak(b, rivals[k].precision);
     if (status) return status;
   }
@@ -109,14 +109,11 @@ static double median_of(const double *x, int n) {
   return quantile(copy, n, 0.5);
 }
 
-/* quartiles of scale * (a + b) or, with over, of over/(a + b); b may be NULL */
-static quartiles combine(const double *a, const double *b, const double *over, double scale, int n) {
-  double x[MOST_ROUNDS];
-  for (int i = 0; i < n; i++) {
-    double sum = a[i] + (b ? b[i] : 0);
-    x[i] = scale * (over ? over[i] / sum : sum);
-  }
-  return bench_quartiles(x, n);
+/* quartiles of scale * x or, with over, of scale * over / x */
+static quartiles combine(const double *x, const double *over, double scale, int n) {
+  double y[MOST_ROUNDS];
+  for (int i = 0; i < n; i++) y[i] = scale * (over ? over[i] / x[i] : x[i]);
+  return bench_quartiles(y, n);
 }
 
 static void fill_line(bench_line *l, const samples *s, const mujoco_samples *m, int nenv, int rounds) {
@@ -124,15 +121,15 @@ static void fill_line(bench_line *l, const samples *s, const mujoco_samples *m, 
   double dense = median_of(m->dense, rounds), sparse = median_of(m->sparse, rounds);
   const double *best = dense <= sparse ? m->dense : m->sparse; /* seconds per environment */
   l->rounds = rounds;
-  l->us = combine(s->run, NULL, NULL, us, rounds);
-  l->packed_us = combine(s->run, s->pack, NULL, us, rounds);
-  l->mujoco_us = combine(best, NULL, NULL, 1e6, rounds);
-  l->speedup = combine(s->run, NULL, best, nenv, rounds);
-  l->speedup_packed = combine(s->run, s->pack, best, nenv, rounds);
+  l->us = combine(s->run, NULL, us, rounds);
+  l->packed_us = combine(s->whole, NULL, us, rounds);
+  l->mujoco_us = combine(best, NULL, 1e6, rounds);
+  l->speedup = combine(s->run, best, nenv, rounds);
+  l->speedup_packed = combine(s->whole, best, nenv, rounds);
   l->mujoco_iterations = m->iterations;
   l->mujoco_layout = dense <= sparse ? "dense" : "sparse";
   l->s.us_per_env = l->us.median;
-  l->s.us_pack = us * median_of(s->pack, rounds), l->s.us_solve = us * s->phase[SOLVE];
+  l->s.us_pack = us * s->phase[PACK], l->s.us_solve = us * s->phase[SOLVE];
   l->s.us_certificate = us * s->phase[CERTIFICATE], l->s.us_unpack = us * s->phase[UNPACK];
 }
 
@@ -150,8 +147,10 @@ int bench_rounds(bench *b, job *j, bench_rival *rivals, int n, const bench_plan 
   for (int k = 0; k < n && !status; k++) {
     int code = sc_solver_result(rivals[k].t.solver, &rivals[k].t.result);
     if (code) status = cli_fail(code);
+    rivals[k].bytes = sc_solver_bytes(s[k].solver);
     if (j->nenv) fill_line(&lines[k], &s[k], m, j->nenv, done);
   }
+  for (int k = 0; s && k < n; k++) sc_solver_destroy(s[k].solver);
   free(s);
   free(m);
   return status;
@@ -201,7 +200,7 @@ static int judge_line(bench *b, const job *j, const bench_rival *rival, const do
   sc_context_each(b->all, n, judge_environment, &g);
   l->flops = mean_of(g.flops, n), l->peak = b->peak[rival->precision];
   l->peak_share = l->flops * threads / (1e-6 * l->s.us_solve * l->peak); /* us_solve is added up over threads */
-  l->bytes = n ? (double)(sc_batch_bytes(j->batch) + sc_solver_bytes(rival->t.solver)) / n : (double)NAN;
+  l->bytes = n ? (double)(sc_batch_bytes(j->batch) + rival->bytes) / n : (double)NAN;
   l->qacc = (spread){quantile(g.error, n, 0.5), quantile(g.error, n, 0.99), quantile(g.error, n, 1)};
   l->mujoco =
       (spread){quantile(g.mujoco_error, n, 0.5), quantile(g.mujoco_error, n, 0.99), quantile(g.mujoco_error, n, 1)};

@@ -127,7 +127,8 @@ static const char legend[] =
     "              its dense and sparse forms; both start at the state's warm start and take turns in\n"
     "              rounds\n"
     "  speed-up    MuJoCo's time over softcon's, same states, same threads, same round: median, and\n"
-    "              where half of the rounds lie; packed: with the packing counted too\n"
+    "              where half of the rounds lie; packed: with the packing, as\n"
+    "              sc_solve does both\n"
     "  peak        share of the processor's measured peak that the operations reach which an\n"
     "              environment's own sparsity needs, in the solve's time\n"
     "  iterations  Newton steps, mean; MuJoCo's: of its largest island\n"
@@ -137,7 +138,7 @@ static const char legend[] =
     "  gap         worst certified distance of the cost from its minimum, times 1/trace M as MuJoCo's\n"
     "              tolerance is; solved: a bound from the problem's own data proves the answer good\n"
     "              enough\n"
-    "  memory      of batch and solver, kB per environment\n";
+    "  memory      of batch and solver, as sc_solve needs it, kB per environment\n";
 
 static void print_scene(const bench_line *l) {
   printf("%-12.12s %-4s %-5s", l->scene, l->elliptic ? "ell" : "pyr", bench_precisions[l->precision]);
