@@ -16,10 +16,11 @@
 #include "certificate.inl"
 #include "narrow.inl"
 #endif
+#include "refine.inl"
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg}, NULL, NULL, NULL, NULL, NULL, correct, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, inverse, narrow, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg}, prepare, certify, inverse, narrow, refine, NULL, peak, PEAK_CHAINS};
 #endif

@@ -20,15 +20,15 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   slot->parts = s->parts, slot->lanes = s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
-  return sc_pack_symbolic(slot, s->batch, s->options.precision == SC_F32, &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
+  return sc_pack_symbolic(slot, s->batch, sc_in_float(s), &w->packer, &places) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
   for (int k = 0; k < s->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
-    s->judge->prepare(&part, &w->judge);
+    s->judge->prepare(&part, &w->judge[0]);
   }
-  if (s->options.precision == SC_F32) sc_pack_narrow(slot, s->judge);
+  if (sc_in_float(s)) sc_pack_narrow(slot, s->judge);
 }
 
 static void fill(void *arg, int i, int who) {

@@ -115,6 +115,7 @@ static void free_material(material *m) {
 /* A way of using the library. */
 typedef struct { const char *name; int threads, precision, method; } memory_case;
 static const memory_case memory_cases[] = {{"one thread, double", 1, SC_F64, SC_NEWTON}, {"one thread, float", 1, SC_F32, SC_NEWTON},
+                                           {"one thread, mixed", 1, SC_MIXED, SC_NEWTON},
                                            {"three threads, double", 3, SC_F64, SC_NEWTON}, {"three threads, float", 3, SC_F32, SC_NEWTON},
                                            {"cg, double", 1, SC_F64, SC_CG}, {"cg, float, three threads", 3, SC_F32, SC_CG}};
 #define NMEMORY ((int)(sizeof memory_cases / sizeof *memory_cases))

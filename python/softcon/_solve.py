@@ -59,7 +59,7 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
     contact_friction (ncon, 5)       tangents, spin, rolls
     contact_solreffriction (ncon, 2) solref of friction rows
 
-    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry: see Solver. max_rows,
+    method, precision ("f64", "f32", "mixed"), iterations, ls_iterations, tolerance, ls_tolerance, retry: see Solver. max_rows,
     max_contacts: see Batch. threads, backend: see Context; or a context that is kept from call to call.
 
     Returns a Result. ValueError: shapes that do not fit. Error: what the library refuses. Numbers that are not valid
@@ -114,7 +114,7 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    method    "newton" or "cg"; precision "f64" or "f32"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
+    method    "newton" or "cg"; precision "f64", "f32" or "mixed"; iterations, ls_iterations, tolerance, ls_tolerance, warmstart: method and these: None: the model's own
     max_rows, max_contacts, threads, backend, context: as in solve
     progress  function(done, total), called while rows are made; what it raises ends the call
 
