@@ -6,6 +6,41 @@
  *
  * and, because it comes for free, the forces, zones and J'f that belong to a. Compiled in double only. */
 
+/* What belongs to a: M a in Ma, J a - aref in x, forces in f, their curvatures in k1, J'f in g1, and the residual
+ * g = M a - tau - J'f of the equation of motion. sized: also e in v; returns the lanes whose forces rounding moves */
+FN mask residual(const sc_pack *p, sc_work *w, int sized) {
+  const real *tau = NUM(p, tau);
+  real *Ma = w->Ma, *g = w->g, *Jf = w->g1, *y = w->x1, *e = w->v;
+  mask noisy = never();
+  mul_sym(&p->m, NUM(p, M), w->a, Ma, sized ? e : NULL);
+  mul_jac(p, w->a, NUM(p, aref), w->x, sized ? y : NULL);
+  evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
+  if (sized) noisy = weigh_error(p, w, y, e);
+  jac_size size = {y, e};
+  mul_jac_t(p, NULL, 1, w->f, w->used, Jf, sized ? &size : NULL);
+  EACH(i, p->nv4) g[i] = Ma[i] - tau[i] - Jf[i];
+  SYNC;
+  if (sized) scale_error(p, w, e);
+  return noisy;
+}
+
+SHARED void plain_residual(const sc_pack *p, sc_work *w) { residual(p, w, 0); }
+
+/* What there is to know of a, beside what residual leaves; one number for each lane. */
+enum { LANE_GAP, LANE_FLOOR, LANE_NOISY, LANE_NORM, LANE_STEP, LANE_SIZE };
+
+/* the residual, gap and floor; Ma1 is used on the way */
+SHARED void measure(const sc_pack *p, sc_work *w) {
+  real *lane = w->lane, *y = w->Ma1, *e = w->v, *g = w->g;
+  mask noisy = residual(p, w, 1);
+  EACH(i, p->nv4) y[i] = g[i];
+  SYNC;
+  solve_lower_both(&p->m, NUM(p, L), y, e);
+  real gap = splat(0.5) * dot(p, y, y), floor = splat(0.5) * dot(p, e, e);
+  ONCE { lane[LANE_GAP] = gap, lane[LANE_FLOOR] = floor, lane[LANE_NOISY] = sel(noisy, splat(1), splat(0)); }
+  SYNC;
+}
+
 FN void zones_cone(int d, int row, const real *coef, const real *x, real *zone) {
   real z = cone_zone_number(cone_find(d, coef, x + row));
   for (int j = 0; j < d; j++) zone[row + j] = z;
@@ -43,7 +78,7 @@ FN void refine_cone(const sc_pack *p, int d, int row, const real *coef, const re
 
 /* Forces of stiff rows, more exactly than a rounded acceleration can give them: those of the point a + v that a Newton step
  * from a would reach, f(x + J v) = f - K J v. v is too small to be added to a, but not too small to be multiplied by K.
- * slides: some contact does; w->k1 and w->used are those of certify. */
+ * slides: some contact does; w->k1 and w->used are those of a. */
 PROC void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
   const real *tau = NUM(p, tau), *eta = NUM(p, eta);
   real *v = w->v, *Ma = w->Ma, *Jf = w->g1, *Jv = w->Jv, *f = w->f, *k = w->k1;
@@ -54,52 +89,40 @@ PROC void refine_forces(const sc_pack *p, sc_work *w, mask lanes, int slides) {
   solve_upper(&p->h, w->H, v);
   EACH(i, p->nv4) v[i] = sel(lanes, v[i], splat(0));
   SYNC;
-  mul_jac(p, v, NULL, Jv, 0);
+  mul_jac(p, v, NULL, Jv, NULL);
   EACH(r, p->conerow) f[r] -= k[r] * Jv[r];
   SYNC;
   EACH(i, p->nf) f[p->ne + i] = smaller(larger(f[p->ne + i], -eta[i]), eta[i]);
   EACH(i, p->nu) f[p->ne + p->nf + i] = larger(f[p->ne + p->nf + i], splat(0));
   CONES(p, refine_cone(p, d, row, coef, w->x, Jv, lanes, f));
   SYNC;
-  mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
+  mul_jac_t(p, NULL, 1, f, w->used, Jf, NULL);
 }
 
-/* Inverse dynamics: what belongs to a, in closed form. M a in Ma, J a - aref in x, forces in f, their zones in k and
- * curvatures in k1, J'f in g1, and the residual M a - tau - J'f of the equation of motion in g */
-PROC row_notes forces_at(const sc_pack *p, sc_work *w) {
-  const real *tau = NUM(p, tau);
-  real *Ma = w->Ma, *g = w->g, *Jf = w->g1;
-  mul_sym(&p->m, NUM(p, M), w->a, Ma, 0);
-  mul_jac(p, w->a, NUM(p, aref), w->x, 0);
-  row_notes notes = evaluate_rows(p, w->x, NULL, NULL, w->f, w->k1, w->used);
+/* Inverse dynamics: what belongs to a, in closed form, and the rows' zones in k */
+PROC void inverse(const sc_pack *p, sc_work *w) {
+  plain_residual(p, w);
   zones(p, w->x, w->k);
-  mul_jac_t(p, NULL, 1, w->f, w->used, Jf, 0);
-  EACH(i, p->nv4) g[i] = Ma[i] - tau[i] - Jf[i];
-  SYNC;
-  return notes;
 }
 
-PROC void inverse(const sc_pack *p, sc_work *w) { forces_at(p, w); }
-
+/* w->fresh: what measure leaves is there already */
 PROC void certify(const sc_pack *p, sc_work *w) {
-  const real *tau = NUM(p, tau), *s = NUM(p, s);
-  real *a = w->a, *Ma = w->Ma, *g = w->g, inertia = splat(0);
-  row_notes notes = forces_at(p, w);
+  const real *tau = NUM(p, tau), *s = NUM(p, s), *lane = w->lane;
+  real *a = w->a, *Ma = w->Ma, inertia = splat(0);
+  if (!w->fresh) measure(p, w);
+  zones(p, w->x, w->k);
   EACH(i, p->nv4) inertia += (a[i] - s[i]) * (Ma[i] - tau[i]);
-  real gap = half_inverse_norm(p, g);
-  real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300));
+  real gap = lane[LANE_GAP], floor = lane[LANE_FLOOR], scaled = *NUM(p, scale) * gap;
+  real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300)), bound = root(splat(2) * gap) / root(size);
   store_lanes(w->gap, gap);
-  real bound = root(splat(2) * gap) / root(size);
+  store_lanes(w->floor, floor);
   store_lanes(w->bound, bound);
   store_lanes(w->objective, splat(0.5) * total(inertia) + cost_rows(p, w->x));
-  mask noisy = both(rounding_error(p, w, w->v), lt(splat(0), *NUM(p, alive)));
-  real floor = half_inverse_norm(p, w->v);
-  store_lanes(w->floor, floor);
-  /* the definition of the verdict; and only there is the step of refine_forces as small as it must be */
-  real scaled = *NUM(p, scale) * gap;
+  /* the definition of the verdict; and only where it holds is the step of refine_forces as small as it must be */
   mask solved = either(le(scaled, splat(w->task.tolerance)), both(le(scaled, *NUM(p, scale) * floor), le(bound, splat(1e-2))));
   EACH(l, SC_LANES) w->solved[l] = lane_is(solved, l);
-  if (p->hessian && any(both(noisy, solved))) refine_forces(p, w, both(noisy, solved), any(notes.slides));
+  mask noisy = both(both(lt(splat(0), lane[LANE_NOISY]), solved), lt(splat(0), *NUM(p, alive)));
+  if (p->hessian && any(noisy)) refine_forces(p, w, noisy, any(sliding_lanes(p, w->k1)));
 }
 
 /* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */
@@ -108,7 +131,7 @@ PROC void prepare(const sc_pack *p, sc_work *w) {
   factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, w->pivot, 4 * SC_EPS};
   mask low = factor_any(&job, w);
   ONCE { *alive = sel(low, splat(0), *alive); }
-  mul_sym(&p->m, NUM(p, M), s, v, 0);
+  mul_sym(&p->m, NUM(p, M), s, v, NULL);
   mask have = lt(splat(0), given[0]);
   EACH(i, p->nv4) tau[i] = sel(have, tau[i], v[i]);
   SYNC;

@@ -47,8 +47,8 @@ FN void cg_direction(const sc_pack *p, sc_work *w, iteration *st, cg_state *cg, 
 PROC mask cg_step(const sc_pack *p, sc_work *w, iteration *st, const cg_state *cg, int fresh) {
   const real *tau = NUM(p, tau), one = splat(1);
   real *a = w->a, *a1 = w->a1, *Ma = w->Ma, *Ma1 = w->Ma1, *x = w->x, *x1 = w->x1, *Jv = w->Jv, *v = w->v, alpha;
-  mul_sym(&p->m, NUM(p, M), v, Ma1, 0);
-  mul_jac(p, v, NULL, Jv, 0);
+  mul_sym(&p->m, NUM(p, M), v, Ma1, NULL);
+  mul_jac(p, v, NULL, Jv, NULL);
   real q2 = dot(p, v, Ma1);
   along s = slope_at(p, x, Jv, splat(0), dot_minus(p, v, Ma, tau), q2);
   mask down = both(st->live, both(lt(st->slope0, splat(0)), lt(splat(0), s.curv)));

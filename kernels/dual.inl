@@ -209,7 +209,7 @@ FN void turn_force_back(int d, const real *coef, const real *B, real *f) {
 PROC void make_dual(const sc_pack *p, sc_work *w, int with_R) {
   const real *D = NUM(p, D);
   real *Y = w->Y, *R = w->k1, *diag = w->k, *b = w->Jv;
-  mul_jac(p, NUM(p, s), NUM(p, aref), b, 0);
+  mul_jac(p, NUM(p, s), NUM(p, aref), b, NULL);
   EACH(r, p->nefc) {
     mask there = lt(splat(0), D[r]);
     R[r] = sel(there, splat(with_R) / sel(there, D[r], splat(1)), splat(0));

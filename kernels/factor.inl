@@ -139,32 +139,41 @@ FN mask factor_any(const factor_job *job, sc_work *w) {
   return factor(job);
 }
 
-/* v <- L^-1 v */
-FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
+/* v <- L^-1 v, and w <- L^-1 w unless it is NULL: the factor is read once for both */
+FN void solve_lower_both(const sc_tiles *t, const real *L, real *v, real *w) {
+  real *const vectors[2] = {v, w};
+  const int n = w ? 2 : 1;
   for (int j = 0; j < t->nb; j++) {
     const real *A = L + 16 * t->adr[j];
-    real y[4];
-    for (int r = 0; r < 4; r++) y[r] = v[4 * j + r];
-    for (int r = 0; r < 4; r++) {
-      for (int q = 0; q < r; q++) y[r] -= A[4 * r + q] * y[q];
-      y[r] *= A[5 * r];
-    }
+    real y[2][4];
+    for (int k = 0; k < n; k++)
+      for (int r = 0; r < 4; r++) {
+        y[k][r] = vectors[k][4 * j + r];
+        for (int q = 0; q < r; q++) y[k][r] -= A[4 * r + q] * y[k][q];
+        y[k][r] *= A[5 * r];
+      }
     EACH(part, TILE_PARTS * (t->adr[j + 1] - t->adr[j] - 1)) {
       int e = t->adr[j] + 1 + PART_TILE(part), r0 = PART_ROW(part);
       const real *B = L + 16 * e + 4 * r0;
-      real *x = v + 4 * t->row[e] + r0, s[TILE_ROWS];
-      for (int r = 0; r < TILE_ROWS; r++) s[r] = x[r];
-      for (int q = 0; q < 4; q++)
-        for (int r = 0; r < TILE_ROWS; r++) s[r] -= B[4 * r + q] * y[q];
-      for (int r = 0; r < TILE_ROWS; r++) x[r] = s[r];
+      for (int k = 0; k < n; k++) {
+        real *x = vectors[k] + 4 * t->row[e] + r0, s[TILE_ROWS];
+        for (int r = 0; r < TILE_ROWS; r++) s[r] = x[r];
+        for (int q = 0; q < 4; q++)
+          for (int r = 0; r < TILE_ROWS; r++) s[r] -= B[4 * r + q] * y[k][q];
+        for (int r = 0; r < TILE_ROWS; r++) x[r] = s[r];
+      }
     }
     SYNC;
     ONCE {
-      for (int r = 0; r < 4; r++) v[4 * j + r] = y[r];
+      for (int k = 0; k < n; k++)
+        for (int r = 0; r < 4; r++) vectors[k][4 * j + r] = y[k][r];
     }
   }
   SYNC;
 }
+
+/* v <- L^-1 v */
+FN void solve_lower(const sc_tiles *t, const real *L, real *v) { solve_lower_both(t, L, v, NULL); }
 
 /* v <- L^-T v */
 FN void solve_upper(const sc_tiles *t, const real *L, real *v) {
@@ -211,7 +220,7 @@ FN void cone_product(const sc_pack *p, int d, int row, const real *coef, const r
 }
 
 /* H at the rows' curvature k and residual x */
-PROC void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
+SHARED void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
   real *Z = slides ? w->Z : NULL;
   if (slides) CONES(p, if (w->used[row]) cone_product(p, d, row, coef, x, Z));
   SYNC;

@@ -23,7 +23,7 @@ typedef struct {
 /* forces and gradient at the trial point, from x1 and Ma1 there; first: there is no iterate to compare with */
 FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
   row_notes n = evaluate_rows(p, w->x1, first ? NULL : w->f, first ? NULL : w->k, w->f1, w->k1, w->used);
-  mul_jac_t(p, w->Ma1, -1, w->f1, w->used, w->g1, 0);
+  mul_jac_t(p, w->Ma1, -1, w->f1, w->used, w->g1, NULL);
   const real *tau = NUM(p, tau);
   real *g = w->g1;
   EACH(i, p->nv4) g[i] -= tau[i];
@@ -33,8 +33,8 @@ FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
 
 /* M a and J a - aref at the trial point a1, afresh */
 FN void recompute_trial(const sc_pack *p, sc_work *w) {
-  mul_sym(&p->m, NUM(p, M), w->a1, w->Ma1, 0);
-  mul_jac(p, w->a1, NUM(p, aref), w->x1, 0);
+  mul_sym(&p->m, NUM(p, M), w->a1, w->Ma1, NULL);
+  mul_jac(p, w->a1, NUM(p, aref), w->x1, NULL);
 }
 
 /* the trial point becomes the iterate */
@@ -56,11 +56,11 @@ PROC void starting_point(const sc_pack *p, sc_work *w) {
   const real *s = NUM(p, s), *tau = NUM(p, tau), *warm = NUM(p, warm), *aref = NUM(p, aref);
   real *a = w->a1, *Ma = w->Ma1, *x = w->x1, *xw = w->x;
   mask use = never();
-  mul_jac(p, s, aref, x, 0);
+  mul_jac(p, s, aref, x, NULL);
   if (w->task.warmstart) {
     real smooth = cost_rows(p, x), inertia = splat(0);
-    mul_sym(&p->m, NUM(p, M), warm, Ma, 0);
-    mul_jac(p, warm, aref, xw, 0);
+    mul_sym(&p->m, NUM(p, M), warm, Ma, NULL);
+    mul_jac(p, warm, aref, xw, NULL);
     EACH(i, p->nv4) inertia += (warm[i] - s[i]) * (Ma[i] - tau[i]);
     use = le(splat(0.5) * total(inertia) + cost_rows(p, xw), smooth);
     EACH(r, p->nefc) x[r] = sel(use, xw[r], x[r]);
@@ -117,24 +117,35 @@ FN real half_inverse_norm(const sc_pack *p, real *v) {
 
 /* What rounding can do to the gradient at the iterate:
  *   e = 4 u (|M||a| + |tau| + |J|'(|f| + D (|J||a| + |aref|))),   u the rounding of the iteration.
- * Ma1 and x1 are used on the way. Returns the lanes whose forces rounding of a alone moves by more than force_noise: stiff
- * rows, f = -D x */
-PROC mask rounding_error(const sc_pack *p, sc_work *w, real *e) {
-  const real *tau = NUM(p, tau), *D = NUM(p, D);
-  real *Ma = w->Ma1, *y = w->x1, *f = w->f, noise = splat(0), size = splat(0);
-  mul_sym(&p->m, NUM(p, M), w->a, Ma, 1);
-  mul_jac(p, w->a, NUM(p, aref), y, 1);
+ * Made in three steps, so that each can go along with the product whose size it needs: e = |M||a| and y = |J||a| + |aref|;
+ * then this, which makes y the weight of |J|'; then e += |J|' y and scale_error. Returns the lanes whose forces rounding of a
+ * alone moves by more than force_noise: stiff rows, f = -D x */
+FN mask weigh_error(const sc_pack *p, const sc_work *w, real *y, real *e) {
+  const real *tau = NUM(p, tau), *D = NUM(p, D), *f = w->f;
+  real noise = splat(0), size = splat(0);
   EACH(r, p->nefc) {
     y[r] *= D[r];
     noise = larger(noise, sel(differ(f[r], splat(0)), y[r], splat(0)));
     size = larger(size, absolute(f[r]));
     y[r] += absolute(f[r]);
-    w->used[r] = 1;
   }
-  EACH(i, p->nv4) Ma[i] += absolute(tau[i]);
-  SYNC;
-  mul_jac_t(p, Ma, 1, y, w->used, e, 1);
-  EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
+  EACH(i, p->nv4) e[i] += absolute(tau[i]);
   SYNC;
   return lt(splat(w->task.force_noise) * largest(size), splat(w->task.rounding) * largest(noise));
+}
+
+FN void scale_error(const sc_pack *p, const sc_work *w, real *e) {
+  EACH(i, p->nv4) e[i] *= splat(4 * w->task.rounding);
+  SYNC;
+}
+
+/* e alone; x1 is used on the way */
+PROC void rounding_error(const sc_pack *p, sc_work *w, real *e) {
+  real *y = w->x1;
+  mul_sym(&p->m, NUM(p, M), w->a, NULL, e);
+  mul_jac(p, w->a, NUM(p, aref), NULL, y);
+  weigh_error(p, w, y, e);
+  jac_size size = {y, e};
+  mul_jac_t(p, NULL, 1, NULL, NULL, NULL, &size);
+  scale_error(p, w, e);
 }

@@ -19,10 +19,11 @@
 #include "narrow.inl"
 #include "noslip.inl"
 #endif
+#include "refine.inl"
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, NULL, NULL, correct, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, noslip, inverse, narrow, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, noslip, inverse, narrow, refine, NULL, peak, PEAK_CHAINS};
 #endif

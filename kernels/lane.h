@@ -34,6 +34,12 @@
 
 #define FN static inline __attribute__((always_inline, unused)) /* a function that is copied to its calls */
 #define PROC static                                             /* and a long one, that need not be */
+/* and one that must not be: the same code, and so the same rounding, whoever calls it */
+#ifdef __clang__
+#define SHARED static __attribute__((noinline, unused))
+#else
+#define SHARED static __attribute__((noinline, noclone, unused))
+#endif
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define SYNC ((void)0)
 #define ONCE
@@ -43,6 +49,7 @@
 
 #define FN static __device__ __forceinline__
 #define PROC static __device__ __forceinline__
+#define SHARED PROC
 #define RANK ((int)threadIdx.x)
 #define EACH(i, n) for (int i = RANK; i < (n); i += SC_TEAM)
 #define ONCE if (RANK == 0)
@@ -137,6 +144,20 @@ FN real root(real x) {
 FN scal lane_get(real x, int l) { return x[l]; }
 FN void lane_set(real *x, int l, scal v) { (*x)[l] = v; }
 
+#endif
+
+/* SC_LANES numbers in float, beside each other, as an iteration in float keeps them */
+#if !SC_SINGLE
+#if SC_LANES == 1
+FN real from_float(const float *p) { return *p; }
+FN void to_float(float *p, real v) { *p = (float)v; }
+FN real rounded_to_float(real v) { return (float)v; }
+#else
+typedef float narrow_lanes __attribute__((vector_size(SC_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+FN real from_float(const float *p) { return __builtin_convertvector(*(const narrow_lanes *)p, real); }
+FN void to_float(float *p, real v) { *(narrow_lanes *)p = __builtin_convertvector(v, narrow_lanes); }
+FN real rounded_to_float(real v) { return __builtin_convertvector(__builtin_convertvector(v, narrow_lanes), real); }
+#endif
 #endif
 
 FN mask never(void) { return lt(splat(0), splat(0)); }

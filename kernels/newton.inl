@@ -85,11 +85,16 @@ PROC void newton(const sc_pack *p, sc_work *w) {
   iteration st = start(p, w);
   newton_stop(p, w, &st, 0);
   int stale = 1; /* the factor is not that of the live lanes' zones */
+  mask behind = always(); /* by lane, also of those that have finished */
   for (int it = 1; it <= w->task.iterations && any(st.live); it++) {
     if (stale) factor_hessian(p, w, w->x, w->k, any(both(st.live, st.notes.slides)));
     newton_direction(p, w, &st);
+    mask moves = st.live;
     newton_step(p, w, &st);
     newton_stop(p, w, &st, it);
-    stale = any(both(st.live, either(st.notes.changed, st.notes.slides)));
+    mask left = either(st.notes.changed, st.notes.slides);
+    behind = either(both(moves, left), both(not(moves), behind));
+    stale = any(both(st.live, left));
   }
+  EACH(l, SC_LANES) w->stale[l] = lane_is(behind, l);
 }

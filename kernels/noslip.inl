@@ -132,7 +132,7 @@ PROC void noslip_end(const sc_pack *p, sc_work *w, mask moved) {
     k[r] = sel(moved, k[r], zone0[r]);
   }
   SYNC;
-  mul_jac_t(p, NULL, 1, f, w->used, Jf, 0);
+  mul_jac_t(p, NULL, 1, f, w->used, Jf, NULL);
   EACH(i, p->nv4) {
     a[i] = sel(moved, a[i], a0[i]);
     Jf[i] = sel(moved, Jf[i], Jf0[i]);

@@ -116,7 +116,7 @@ PROC void pgs_start(const sc_pack *p, sc_work *w) {
   EACH(i, p->nv4) z[i] = splat(0);
   SYNC;
   if (!w->task.warmstart) return;
-  mul_jac(p, NUM(p, warm), NUM(p, aref), x, 0);
+  mul_jac(p, NUM(p, warm), NUM(p, aref), x, NULL);
   evaluate_rows(p, x, NULL, NULL, f, w->x1, w->used);
   CONES(p, turn_force(d, coef, dual_coef(p, w, d, row), f + row));
   SYNC;

@@ -109,12 +109,23 @@ typedef struct sc_work {
   sc_array x1, f1, k1, Jv;  /* [nefc] */
   int32_t *tile_at;         /* [nb] numbers: of large systems, where in a column a row's tile is */
   sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
+  sc_array lane;            /* [6] numbers of measure and refine, one for each lane */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
+  int32_t *stale;           /* W numbers, by newton: whether the factor is not that of the zones where the lane ended */
   int32_t *solved;          /* W numbers, by the certificate: whether it holds */
   int32_t *changed;         /* W numbers, by noslip: whether some force moved */
   double *gap, *floor, *bound, *objective; /* W numbers each, by the certificate */
+  int fresh;                /* what the certificate measures of a is there: refine has left it */
 } sc_work;
+
+/* One part of an iteration in float that is refined in double: what the two exchange. */
+typedef struct sc_refinement {
+  sc_work *iterate;         /* of the iteration; element i of lane l of this part is at (i stride + first + l) */
+  int stride, first;
+  int begun;                /* 0: no step was taken yet, work->a is the iteration's answer */
+  unsigned live;            /* lanes that want a step, as bits */
+} sc_refinement;
 
 #define SC_NKERNEL 3 /* methods that are kernels (newton, cg, pgs), numbered as in sc_method */
 
@@ -122,7 +133,9 @@ typedef struct sc_work {
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not
  * positive definite; certify judges work->a and leaves f, zone (k), J'f (g1), gap, floor, bound, objective; noslip changes
  * f, k, g1 and a after it; inverse leaves f, k, g1 that belong to work->a, and g = M a - qfrc_smooth - J'f; narrow rounds n
- * elements of each part (one or two) to float and finds the largest magnitude in each lane. */
+ * elements of each part (one or two) to float and finds the largest magnitude in each lane; refine (double) takes the step
+ * that correct (float) made of the gradient before and leaves the next gradient there; it returns whether the factor in float
+ * must be made anew for it. */
 typedef struct sc_kernels {
   int lanes, f32;
   void (*solve[SC_NKERNEL])(const sc_pack *pack, sc_work *work);
@@ -131,6 +144,8 @@ typedef struct sc_kernels {
   void (*noslip)(const sc_pack *pack, sc_work *work);
   void (*inverse)(const sc_pack *pack, sc_work *work);
   void (*narrow)(const void *const *in, int parts, size_t n, void *out, double *largest);
+  int (*refine)(const sc_pack *pack, sc_work *work, sc_refinement *part);
+  void (*correct)(const sc_pack *pack, sc_work *work, int stale);
   double (*peak)(int n);    /* n rounds of `chains` products and sums in every lane, and nothing else */
   int chains;
 } sc_kernels;

@@ -7,63 +7,80 @@
 
 #define NUM(p, field) ((real *)(p)->num[SC_SINGLE].field)
 
-/* y = A x for a symmetric A in tiles; absolute: |A| |x| */
-FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int absolute_value) {
-#define ENTRY(e) (absolute_value ? absolute(e) : (e))
+/* The products below also have a size, the sum of what they add up without its signs. y or size may be NULL. */
+
+/* s += A x and size += |A| |x|, for TILE_ROWS rows of a tile or of its transpose: entry (r, c) is at a[r * down + c * across] */
+FN void mul_tile(const real *a, int down, int across, const real *x, real *s, real *size) {
+  for (int c = 0; c < 4; c++)
+    for (int r = 0; r < TILE_ROWS; r++) {
+      real entry = a[r * down + c * across];
+      if (s) s[r] += entry * x[c];
+      if (size) size[r] += absolute(entry) * absolute(x[c]);
+    }
+}
+
+/* y = A x, size = |A| |x| for a symmetric A in tiles */
+FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, real *size) {
   EACH(part, TILE_PARTS * t->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part);
-    real s[TILE_ROWS];
-    for (int r = 0; r < TILE_ROWS; r++) s[r] = splat(0);
-    for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) { /* A_ij, j < i */
-      const real *a = A + 16 * t->rowtile[e] + 4 * r0, *xj = x + 4 * t->rowcol[e];
-      for (int c = 0; c < 4; c++)
-        for (int r = 0; r < TILE_ROWS; r++) s[r] += ENTRY(a[4 * r + c]) * ENTRY(xj[c]);
+    real sums[TILE_ROWS], sizes[TILE_ROWS], *s = y ? sums : NULL, *z = size ? sizes : NULL;
+    for (int r = 0; r < TILE_ROWS; r++) sums[r] = sizes[r] = splat(0);
+    for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) /* A_ij, j < i */
+      mul_tile(A + 16 * t->rowtile[e] + 4 * r0, 4, 1, x + 4 * t->rowcol[e], s, z);
+    mul_tile(A + 16 * t->adr[i] + 4 * r0, 4, 1, x + 4 * i, s, z);
+    for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) /* A_ji', j > i */
+      mul_tile(A + 16 * e + r0, 1, 4, x + 4 * t->row[e], s, z);
+    for (int r = 0; r < TILE_ROWS; r++) {
+      if (y) y[4 * i + r0 + r] = sums[r];
+      if (size) size[4 * i + r0 + r] = sizes[r];
     }
-    const real *d = A + 16 * t->adr[i] + 4 * r0, *xi = x + 4 * i;
-    for (int c = 0; c < 4; c++)
-      for (int r = 0; r < TILE_ROWS; r++) s[r] += ENTRY(d[4 * r + c]) * ENTRY(xi[c]);
-    for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) { /* A_ji', j > i */
-      const real *a = A + 16 * e + r0, *xj = x + 4 * t->row[e];
-      for (int c = 0; c < 4; c++)
-        for (int r = 0; r < TILE_ROWS; r++) s[r] += ENTRY(a[4 * c + r]) * ENTRY(xj[c]);
-    }
-    for (int r = 0; r < TILE_ROWS; r++) y[4 * i + r0 + r] = s[r];
   }
   SYNC;
 }
 
-/* y = J x - sub, sub NULL: 0;  absolute: |J| |x| + |sub| */
-FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int absolute_value) {
+/* y = J x - sub, sub NULL: 0;  size = |J| |x| + |sub| */
+FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, real *size) {
   const real *J = NUM(p, J);
   EACH(r, p->nefc) {
-    real s[4] = {splat(0), splat(0), splat(0), splat(0)};
+    real s[4] = {splat(0), splat(0), splat(0), splat(0)}, z[4] = {splat(0), splat(0), splat(0), splat(0)};
     for (int e = p->jadr[r]; e < p->jadr[r + 1]; e++) {
       const real *j = J + 4 * e, *xj = x + 4 * p->jcol[e];
-      for (int c = 0; c < 4; c++) s[c] += ENTRY(j[c]) * ENTRY(xj[c]);
+      for (int c = 0; c < 4; c++) {
+        if (y) s[c] += j[c] * xj[c];
+        if (size) z[c] += absolute(j[c]) * absolute(xj[c]);
+      }
     }
-    real sum = (s[0] + s[1]) + (s[2] + s[3]);
     real less = sub ? sub[r] : splat(0);
-    y[r] = absolute_value ? sum + absolute(less) : sum - less;
+    if (y) y[r] = (s[0] + s[1]) + (s[2] + s[3]) - less;
+    if (size) size[r] = (z[0] + z[1]) + (z[2] + z[3]) + absolute(less);
   }
   SYNC;
-#undef ENTRY
 }
 
+/* A sum |J|' weight over all rows that is added to `sum`. */
+typedef struct { const real *weight; real *sum; } jac_size;
+
 /* y = base + sign J' f over the rows that are in use; base may be NULL. The rows of a block column are the terms of its
- * diagonal tile in the Hessian */
-FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, int absolute_value) {
+ * diagonal tile in the Hessian. size: besides, and then over all rows */
+FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, const jac_size *size) {
   const real *J = NUM(p, J);
   EACH(part, TILE_PARTS * p->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part), tile = p->h.adr[i];
-    real s[TILE_ROWS];
-    for (int c = 0; c < TILE_ROWS; c++) s[c] = splat(0);
+    real s[TILE_ROWS], z[TILE_ROWS];
+    for (int c = 0; c < TILE_ROWS; c++) s[c] = z[c] = splat(0);
     for (int e = p->termadr[tile]; e < p->termadr[tile + 1]; e++) {
       const sc_term *term = p->term + e;
-      if (!used[term->row]) continue;
+      if (!size && !used[term->row]) continue;
       const real *j = J + 4 * term->bi + r0;
-      for (int c = 0; c < TILE_ROWS; c++) s[c] += (absolute_value ? absolute(j[c]) : j[c]) * f[term->row];
+      for (int c = 0; c < TILE_ROWS; c++) {
+        if (y) s[c] += j[c] * f[term->row];
+        if (size) z[c] += absolute(j[c]) * size->weight[term->row];
+      }
     }
-    for (int c = r0; c < r0 + TILE_ROWS; c++) y[4 * i + c] = (base ? base[4 * i + c] : splat(0)) + splat(sign) * s[c - r0];
+    for (int c = 0; c < TILE_ROWS; c++) {
+      if (y) y[4 * i + r0 + c] = (base ? base[4 * i + r0 + c] : splat(0)) + splat(sign) * s[c];
+      if (size) size->sum[4 * i + r0 + c] += z[c];
+    }
   }
   SYNC;
 }

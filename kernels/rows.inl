@@ -69,6 +69,13 @@ PROC row_notes evaluate_rows(const sc_pack *p, const real *x, const real *f0, co
   return n;
 }
 
+/* lanes in which some elliptic contact slides */
+FN mask sliding_lanes(const sc_pack *p, const real *k) {
+  mask slides = never();
+  CONES(p, slides = either(slides, lt(k[row], splat(0))));
+  return anywhere(slides);
+}
+
 /* cost of all rows at x */
 PROC real cost_rows(const sc_pack *p, const real *x) {
   const real *D = NUM(p, D), *eta = NUM(p, eta), *edge = NUM(p, edge);

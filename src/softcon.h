@@ -293,7 +293,10 @@ typedef struct sc_solver_options {
   size_t size;                /* sizeof(sc_solver_options); set by sc_solver_options_init */
   int method;                 /* sc_method; default SC_NEWTON. SC_CG: nonlinear conjugate gradients preconditioned by M,
                                  Hager and Zhang's rule, as in MuJoCo; it ends by the scaled gap alone */
-  int precision;              /* sc_precision of the iteration; the certificate is always in double; default SC_F64 */
+  int precision;              /* sc_precision of the iteration; the certificate is always in double; default SC_F64. SC_MIXED:
+                                 what the method in float has left is refined by Newton steps with residual and iterate
+                                 in double and the factor in float, to the accuracy of double; they count as iterations,
+                                 and what they leave unsolved is tried again as in float (retry) */
   int iterations;             /* at most; default 100 */
   int ls_iterations;          /* line search evaluations per iteration at most; default 50 */
   double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8.

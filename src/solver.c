@@ -14,8 +14,8 @@ static int check_options(const sc_solver_options *o) {
   if (o->method < 0 || o->method >= SC_NMETHOD) return sc_error_set(SC_ERROR_ARGUMENT, CALL "method is %d, not in 0 .. %d", o->method, SC_NMETHOD - 1);
   if (o->method == SC_DIRECT)
     return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "method is %d, and this version has %d (newton), %d (cg) and %d (pgs)", o->method, SC_NEWTON, SC_CG, SC_PGS);
-  if (o->precision != SC_F64 && o->precision != SC_F32)
-    return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "precision is %d, not %d (f64) or %d (f32)", o->precision, SC_F64, SC_F32);
+  if (o->precision < 0 || o->precision >= SC_NPRECISION)
+    return sc_error_set(SC_ERROR_ARGUMENT, CALL "precision is %d, not in 0 .. %d", o->precision, SC_NPRECISION - 1);
   if (o->iterations < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "iterations is %d, not >= 0", o->iterations);
   if (o->ls_iterations < 1) return sc_error_set(SC_ERROR_ARGUMENT, CALL "ls_iterations is %d, not >= 1", o->ls_iterations);
   if (!(o->tolerance >= 0) || isinf(o->tolerance)) return sc_error_set(SC_ERROR_ARGUMENT, CALL "tolerance is %g, not finite and >= 0", o->tolerance);
@@ -46,7 +46,7 @@ int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_s
     free(workers);
     return sc_error_set(SC_ERROR_MEMORY, "sc_solver_create: no memory");
   }
-  int f32 = options->precision == SC_F32;
+  int f32 = options->precision != SC_F64;
   s->context = context, s->options = *options, s->workers = workers;
   s->iterate = f32 ? context->backend->f32 : context->backend->f64;
   s->judge = context->backend->f64;

@@ -1,6 +1,6 @@
 /* A solver: packs, a workspace per worker, results. For its own files:
  *   solver.c create, destroy, answers;  solver_memory.c;  solver_pack.c from batch to packs;  solver_run.c from packs to results;
- *   solver_inverse.c from accelerations to forces.
+ *   solver_refine.c mixed precision;  solver_inverse.c from accelerations to forces.
  * sc_solver_pack keeps all packs; sc_solve makes, solves and forgets one after the other in the memory of its worker. */
 #ifndef SC_SOLVER_H
 #define SC_SOLVER_H
@@ -9,11 +9,11 @@
 
 #include <stdatomic.h>
 
-/* One worker's scratch: the iteration's, and in float the certificate's beside it. */
+/* One worker's scratch: the iteration's, and in float the certificate's beside it, in mixed precision one for each part. */
 typedef struct {
   sc_packer packer;
   sc_slot slot;             /* the pack at hand of sc_solve */
-  sc_work iterate, judge;   /* the same memory when both are in double */
+  sc_work iterate, judge[SC_MAX_PARTS]; /* the same memory as far as they are not needed at once */
   void *block;
   size_t capacity;
   sc_phases phases;
@@ -108,6 +108,14 @@ void sc_results_no_answer(sc_results *r, int env, int status);
 
 static inline const sc_kernels *sc_slot_iterate(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_iterate : s->iterate; }
 static inline const sc_kernels *sc_slot_judge(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_judge : s->judge; }
+/* Part k of the answer in double, where the judge reads it. solver_run.c */
+void sc_widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work *from, sc_work *to);
+
+/* Mixed precision: the answers of a slot's iteration, which took so many iterations and ended for these reasons, are refined
+ * where the judge reads them; both are brought up to date. solver_refine.c */
+void sc_refine(const sc_solver *s, sc_worker *w, const sc_slot *slot, int32_t *iterations, int32_t *end);
+
+static inline int sc_in_float(const sc_solver *s) { return s->options.precision != SC_F64; }
 
 /* the pack as the judge sees it: one part of its numbers in double */
 static inline sc_pack sc_slot_part(const sc_slot *slot, int k) {

@@ -77,7 +77,7 @@ static void inverse_pack(void *arg, int i, int who) {
   const inverse_job *job = arg;
   const sc_solver *s = job->solver;
   const sc_slot *slot = &s->slots[i];
-  sc_work *work = &s->workers[who].judge;
+  sc_work *work = &s->workers[who].judge[0];
   for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
     lane_of l = {work, (size_t)slot->lanes, 0, -1};

@@ -27,7 +27,7 @@ typedef struct { size_t H, Z, Y, B, nv4, nefc, nb, rows; } work_sizes; /* number
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
   F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)   \
-  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B)
+  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B) F(lane, 6 * SC_MAX_LANES)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -44,12 +44,12 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
     w->tile_at = (int32_t *)(void *)(at + bytes + round64(s.rows));
     w->iterations = (int32_t *)(void *)(at + bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)));
     w->end = w->iterations + SC_MAX_LANES;
-    w->solved = w->end + SC_MAX_LANES;
+    w->stale = w->end + SC_MAX_LANES, w->solved = w->stale + SC_MAX_LANES;
     w->changed = w->solved + SC_MAX_LANES;
     w->gap = (double *)(void *)(w->changed + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
   }
-  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (4 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (5 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
 /* for one lane more than once: `parts` times those of the judge */
@@ -73,21 +73,25 @@ static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
 
 /* wide: of the judge; narrow: of an iteration in float */
 static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes narrow) {
-  int f32 = s->options.precision == SC_F32;
-  size_t judge = place_work(&w->judge, NULL, wide, sizeof(double)), iterate = f32 ? place_work(&w->iterate, NULL, narrow, sizeof(float)) : 0;
-  if (round64(judge) + round64(iterate) > w->capacity) {
+  int f32 = s->options.precision == SC_F32, judges = s->options.precision == SC_MIXED ? s->parts : 1;
+  size_t judge = round64(place_work(NULL, NULL, wide, sizeof(double)));
+  size_t bytes = (size_t)judges * judge + (sc_in_float(s) ? round64(place_work(NULL, NULL, narrow, sizeof(float))) : 0);
+  if (bytes > w->capacity) {
     free(w->block);
     w->capacity = 0;
-    w->block = aligned_alloc(64, round64(judge) + round64(iterate));
+    w->block = aligned_alloc(64, bytes);
     if (!w->block) return 0;
-    w->capacity = round64(judge) + round64(iterate);
+    w->capacity = bytes;
   }
-  place_work(&w->judge, w->block, wide, sizeof(double));
-  w->iterate = w->judge;
-  if (f32) place_work(&w->iterate, (char *)w->block + round64(judge), narrow, sizeof(float));
-  w->judge.task = w->iterate.task =
+  char *at = w->block;
+  for (int k = 0; k < SC_MAX_PARTS; k++) place_work(&w->judge[k], at + (k < judges ? (size_t)k * judge : 0), wide, sizeof(double));
+  w->iterate = w->judge[0];
+  if (sc_in_float(s)) place_work(&w->iterate, at + (size_t)judges * judge, narrow, sizeof(float));
+  for (int k = 0; k < SC_MAX_PARTS; k++) w->judge[k].fresh = 0;
+  w->judge[0].task = w->judge[1].task = w->iterate.task =
       (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
                 s->options.noslip_iterations, s->options.noslip_tolerance, f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+  if (sc_in_float(s)) w->iterate.task.rounding = 0x1p-24;
   return 1;
 }
 

@@ -21,8 +21,8 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   slot->parts = slot->large ? 1 : s->parts, slot->lanes = slot->large ? 1 : s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
-  int f32 = s->options.precision == SC_F32, dual = sc_needs_dual(s);
-  if (slot->large) return sc_pack_large(slot, s->batch, f32, s->options.method == SC_NEWTON, &places) && (!dual || sc_pack_dual(slot));
+  int f32 = sc_in_float(s), dual = sc_needs_dual(s), hessian = s->options.method == SC_NEWTON || s->options.precision == SC_MIXED;
+  if (slot->large) return sc_pack_large(slot, s->batch, f32, hessian, &places) && (!dual || sc_pack_dual(slot));
   slot->place = NULL;
   return sc_pack_symbolic(slot, s->batch, f32, &w->packer, &places) && (!dual || sc_pack_dual(slot)) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
@@ -30,9 +30,9 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
   for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
-    sc_slot_judge(s, slot)->prepare(&part, &w->judge);
+    sc_slot_judge(s, slot)->prepare(&part, &w->judge[0]);
   }
-  if (s->options.precision == SC_F32) sc_pack_narrow(slot, sc_slot_judge(s, slot));
+  if (sc_in_float(s)) sc_pack_narrow(slot, sc_slot_judge(s, slot));
 }
 
 void sc_solver_failed(sc_solver *s, const sc_slot *slot) {

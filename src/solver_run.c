@@ -11,6 +11,8 @@ static int verdict(const sc_work *w, int l, int end) {
   return end == SC_END_LIMIT ? SC_ITERATION_LIMIT : end == SC_END_STALLED ? SC_STALLED : SC_INACCURATE;
 }
 
+#define ALL_LANES ~0u
+
 /* Lane `lane` of part k of a slot, and what the judge left of it. */
 typedef struct {
   const sc_slot *slot;
@@ -58,10 +60,10 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
 }
 
 /* part k of the answer in double, where the judge reads it; of an environment without rows, qacc_smooth as handed over */
-static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work *from, sc_work *to) {
+void sc_widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work *from, sc_work *to) {
   size_t nv4 = (size_t)slot->pack.nv4, lanes = (size_t)slot->lanes, parts = (size_t)slot->parts;
   double *a = to->a;
-  if (s->options.precision == SC_F32) {
+  if (sc_in_float(s)) {
     const float *in = from->a;
     for (size_t i = 0; i < nv4; i++)
       for (size_t l = 0; l < lanes; l++) a[i * lanes + l] = (double)in[(i * parts + (size_t)k) * lanes + l];
@@ -76,47 +78,54 @@ static void widen(const sc_solver *s, const sc_slot *slot, int k, const sc_work 
   }
 }
 
-/* the lanes of one part that are not solved yet, as bits; each lane's answer goes to the results */
-static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end, int iterated_in_float) {
+/* The answers of these lanes of one part, as bits, to the results; none replaces one that was solved by one that is not.
+ * Returns the lanes that double should try again. */
+static unsigned judge_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, const int32_t *end, unsigned lanes) {
+  int iterated_in_float = sc_in_float(s) && lanes == ALL_LANES;
   double t0 = sc_now();
   unsigned unsolved = 0;
-  sc_slot_judge(s, slot)->certify(part, &w->judge);
+  sc_slot_judge(s, slot)->certify(part, &w->judge[k]);
+  w->judge[k].fresh = 0;
   double t1 = sc_now(), t2 = t1;
   if (s->options.noslip_iterations > 0) {
-    sc_slot_judge(s, slot)->noslip(part, &w->judge);
+    sc_slot_judge(s, slot)->noslip(part, &w->judge[k]);
     t2 = sc_now();
   }
   for (int l = 0; l < slot->lanes; l++) {
     int env = slot->env[k * slot->lanes + l];
-    if (env < 0 || s->r.status[env] == SC_SOLVED) continue;
+    if (env < 0 || !(lanes >> l & 1) || (s->r.status[env] == SC_SOLVED && !w->judge[k].solved[l])) continue;
     if (iterated_in_float && slot->beyond_float >> (k * slot->lanes + l) & 1) { /* no answer, whatever stands there */
       sc_results_no_answer(&s->r, env, SC_NOT_FINITE);
       unsolved |= 1u << l;
       continue;
     }
-    unpack_lane(s, &(answer){slot, &w->judge, k, l, env}, end[l]);
-    if (s->r.status[env] != SC_SOLVED && s->r.status[env] != SC_NOT_SPD) unsolved |= 1u << l;
+    unpack_lane(s, &(answer){slot, &w->judge[k], k, l, env}, end[l]);
+    /* in mixed precision a factor in float may be too poor to come as near as double does */
+    int poor = s->options.precision == SC_MIXED && iterated_in_float && end[l] == SC_END_STALLED;
+    if ((s->r.status[env] != SC_SOLVED || poor) && s->r.status[env] != SC_NOT_SPD) unsolved |= 1u << l;
   }
   w->phases.certificate += t1 - t0, w->phases.solve += t2 - t1, w->phases.unpack += sc_now() - t2;
   return unsolved;
 }
 
-/* what float left unsolved, in double; a lane's bits do not depend on the others, so the solved ones just stay as they are */
+/* what float left unsolved, in double; a lane's bits do not depend on the others, which just stay as they are */
 static void retry_part(sc_solver *s, sc_worker *w, const sc_slot *slot, int k, const sc_pack *part, unsigned unsolved) {
+  sc_work *work = &w->judge[k];
+  sc_task task = work->task;
   int32_t end[SC_MAX_LANES];
   double t = sc_now();
-  w->judge.task.rounding = 0x1p-53, w->judge.task.force_noise = FORCE_NOISE_F64;
-  sc_slot_judge(s, slot)->solve[s->options.method](part, &w->judge);
-  memcpy(end, w->judge.end, sizeof end);
+  work->task.rounding = 0x1p-53, work->task.force_noise = FORCE_NOISE_F64;
+  sc_slot_judge(s, slot)->solve[s->options.method](part, work);
+  memcpy(end, work->end, sizeof end);
   for (int l = 0; l < slot->lanes; l++)
     if (unsolved >> l & 1) {
       int env = slot->env[k * slot->lanes + l];
       s->r.flags[env] |= SC_RETRIED_F64;
-      s->r.iterations[env] += w->judge.iterations[l];
+      s->r.iterations[env] += work->iterations[l];
     }
   w->phases.solve += sc_now() - t;
-  judge_part(s, w, slot, k, part, end, 0);
-  w->judge.task.rounding = 0x1p-24, w->judge.task.force_noise = FORCE_NOISE_F32;
+  judge_part(s, w, slot, k, part, end, unsolved);
+  work->task = task;
 }
 
 static void run_slot(sc_solver *s, sc_worker *w, const sc_slot *slot) {
@@ -125,6 +134,7 @@ static void run_slot(sc_solver *s, sc_worker *w, const sc_slot *slot) {
   sc_slot_iterate(s, slot)->solve[s->options.method](&slot->pack, &w->iterate);
   memcpy(iterations, w->iterate.iterations, sizeof iterations);
   memcpy(end, w->iterate.end, sizeof end);
+  if (s->options.precision == SC_MIXED) sc_refine(s, w, slot, iterations, end);
   w->phases.solve += sc_now() - t;
   for (int k = 0; k < slot->parts; k++) {
     sc_pack part = sc_slot_part(slot, k);
@@ -135,9 +145,9 @@ static void run_slot(sc_solver *s, sc_worker *w, const sc_slot *slot) {
       s->r.flags[env] &= ~(uint32_t)SC_RETRIED_F64;
       s->r.status[env] = SC_INACCURATE; /* until judged */
     }
-    widen(s, slot, k, &w->iterate, &w->judge);
-    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * slot->lanes, s->options.precision == SC_F32);
-    if (unsolved && s->options.retry && s->options.precision == SC_F32) retry_part(s, w, slot, k, &part, unsolved);
+    if (s->options.precision != SC_MIXED) sc_widen(s, slot, k, &w->iterate, &w->judge[k]);
+    unsigned unsolved = judge_part(s, w, slot, k, &part, end + k * slot->lanes, ALL_LANES);
+    if (unsolved && s->options.retry && sc_in_float(s)) retry_part(s, w, slot, k, &part, unsolved);
   }
 }
 

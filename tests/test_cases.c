@@ -36,7 +36,7 @@ static double number(const variant *v, const cJSON *item) {
 /* ------------------------------------------------------------------ how each is solved */
 
 /* MuJoCo's rows are the ready form, and carry no parameters; softcon's are evaluated from theirs. Without the retry in
- * double, float has to know what it could not solve. What conjugate gradients find is held against its certificate. */
+ * double, float has to know what it could not solve; mixed precision is held to the tolerances of double. What conjugate gradients find is held against its certificate. */
 typedef struct {
   const char *word;
   int precision, own_rows, retry, method;
@@ -44,12 +44,13 @@ typedef struct {
 static const way ways[] = {
     {"f64, MuJoCo's rows", SC_F64, 0, 1, SC_NEWTON},       {"f64, softcon's rows", SC_F64, 1, 1, SC_NEWTON},
     {"f32, MuJoCo's rows", SC_F32, 0, 1, SC_NEWTON},       {"f32, softcon's rows", SC_F32, 1, 1, SC_NEWTON},
+    {"mixed, MuJoCo's rows", SC_MIXED, 0, 1, SC_NEWTON},   {"mixed, softcon's rows", SC_MIXED, 1, 1, SC_NEWTON},
     {"f32 alone, MuJoCo's rows", SC_F32, 0, 0, SC_NEWTON}, {"f32 alone, softcon's rows", SC_F32, 1, 0, SC_NEWTON},
     {"cg, f64", SC_F64, 0, 1, SC_CG},                      {"cg, f32", SC_F32, 1, 1, SC_CG},
     {"pgs, MuJoCo's rows", SC_F64, 0, 1, SC_PGS},          {"pgs, softcon's rows", SC_F64, 1, 1, SC_PGS}};
 #define NWAY (sizeof ways / sizeof *ways)
 
-static const char *precision_word(int precision) { return precision == SC_F64 ? "f64" : "f32"; }
+static const char *precision_word(int precision) { return precision == SC_F32 ? "f32" : "f64"; }
 
 static test_run open_way(const way *w) {
   test_run t = open_states(1, w->precision);

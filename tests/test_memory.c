@@ -117,9 +117,9 @@ typedef struct { const char *name; int threads, precision, method, noslip; } mem
 static const memory_case memory_cases[] = {
     {"one thread, double", 1, SC_F64, SC_NEWTON, 0},    {"one thread, float", 1, SC_F32, SC_NEWTON, 0},
     {"three threads, double", 3, SC_F64, SC_NEWTON, 0}, {"three threads, float", 3, SC_F32, SC_NEWTON, 0},
-    {"cg, double", 1, SC_F64, SC_CG, 0},                {"cg, float, three threads", 3, SC_F32, SC_CG, 0},
-    {"pgs, double", 1, SC_F64, SC_PGS, 0},              {"pgs, float, three threads", 3, SC_F32, SC_PGS, 0},
-    {"noslip, float", 1, SC_F32, SC_NEWTON, 3}};
+    {"one thread, mixed", 1, SC_MIXED, SC_NEWTON, 0},   {"cg, double", 1, SC_F64, SC_CG, 0},
+    {"cg, float, three threads", 3, SC_F32, SC_CG, 0},  {"pgs, double", 1, SC_F64, SC_PGS, 0},
+    {"pgs, float, three threads", 3, SC_F32, SC_PGS, 0}, {"noslip, float", 1, SC_F32, SC_NEWTON, 3}};
 #define NMEMORY ((int)(sizeof memory_cases / sizeof *memory_cases))
 
 /* The objects, and what the large problems' right answer is. */

@@ -1,4 +1,4 @@
-/* Recorded states of real robots, every one of them, in double and in float: one test for each model and cone. */
+/* Recorded states of real robots, every one of them, in double, float and mixed precision: one test for each model and cone. */
 #include "support/recorded.h"
 #include "support/tolerances.h"
 
@@ -7,8 +7,8 @@
 /* ------------------------------------------------------------------ errors */
 
 /* how the states are solved; conjugate gradients without MuJoCo's limit of 100 iterations, which they often need */
-enum { F64, F32, CG_F64, CG_F32, NWAY };
-static const char *const ways[NWAY] = {"f64", "f32", "cg f64", "cg f32"};
+enum { F64, F32, MIXED, CG_F64, CG_F32, CG_MIXED, NWAY };
+static const char *const ways[NWAY] = {"f64", "f32", "mixed", "cg f64", "cg f32", "cg mixed"};
 
 /* the optimum is found once for all ways, for that is what takes the time */
 typedef struct {
@@ -17,11 +17,12 @@ typedef struct {
 } all_ways;
 
 static test_run open_way(int way, int nenv) {
-  test_run t = open_states(nenv, way % 2);
+  int precision = way % SC_NPRECISION;
+  test_run t = open_states(nenv, precision);
   sc_solver_options o;
   if (way < CG_F64) return t;
   sc_solver_options_init(&o);
-  o.method = SC_CG, o.precision = way % 2, o.iterations = 10000;
+  o.method = SC_CG, o.precision = precision, o.iterations = 10000;
   use_solver(&t, &o);
   return t;
 }
@@ -87,8 +88,8 @@ static void check(const char *name, const char *precision, const summary *s, con
 
 static void check_ways(const char *name, all_ways *b) {
   /* conjugate gradients stop at the tolerance: their certificate is what bounds the error */
-  static const double most[NWAY] = {TOL_F64_QACC, TOL_F32_QACC_WORST, TOL_CG_QACC, TOL_CG_QACC};
-  static const double share[NWAY] = {1, TOL_F32_SOLVED, 1, TOL_F32_SOLVED};
+  static const double most[NWAY] = {TOL_F64_QACC, TOL_F32_QACC_WORST, TOL_F64_QACC, TOL_CG_QACC, TOL_CG_QACC, TOL_CG_QACC};
+  static const double share[NWAY] = {1, TOL_F32_SOLVED, 1, 1, TOL_F32_SOLVED, 1};
   int n = b->run[F64].r.nenv;
   for (int k = 0; k < NWAY; k++) b->error[k] = test_numbers(n);
   sc_context_each(b->run[F64].context, n, find_error, b);
@@ -100,6 +101,8 @@ static void check_ways(const char *name, all_ways *b) {
     check(name, ways[k], &s, &b->run[k].r, most[k], share[k]);
     cr_expect(k != F32 || s.median <= TOL_F32_QACC_MEDIAN, "%s, f32: median error %g is more than %g", name, s.median,
               TOL_F32_QACC_MEDIAN);
+    cr_expect(k != MIXED || s.retried <= 1 + (1 - TOL_F32_SOLVED) * n, "%s, mixed: %d of %d were solved again in double",
+              name, s.retried, n);
     free(b->error[k]);
   }
 }

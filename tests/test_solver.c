@@ -34,8 +34,8 @@ static void check_answers(const test_run *t, const char *backend, double toleran
   }
 }
 
-static void check_double(const char *backend, int warm) {
-  test_run t = open_run(backend, 2, SC_F64, 1e-15, NPROBLEM * SEEDS);
+static void check_double(const char *backend, int precision, int warm) {
+  test_run t = open_run(backend, 2, precision, 1e-15, NPROBLEM * SEEDS);
   double worst = 0;
   int where = 0;
   fill(&t, warm);
@@ -44,20 +44,26 @@ static void check_double(const char *backend, int warm) {
   for (int i = 0; i < t.r.nenv; i++) {
     double error = run_error(&t, i);
     if (!(error <= worst)) worst = error, where = i;
-    cr_expect_eq(t.r.status[i], SC_SOLVED, "%s, \"%s\" seed %d: %s after %d iterations, gap %g, floor %g", backend, name_of(i), i % SEEDS,
+    cr_expect_eq(t.r.status[i], SC_SOLVED, "%s, precision %d, \"%s\" seed %d: %s after %d iterations, gap %g, floor %g", backend, precision, name_of(i), i % SEEDS,
                  sc_status_name(t.r.status[i]), t.r.iterations[i], t.r.gap[i], t.r.gap_floor[i]);
   }
-  cr_expect_leq(worst, TOL_F64_QACC, "%s, warm start %d, \"%s\" seed %d: error %g", backend, warm, name_of(where), where % SEEDS, worst);
+  cr_expect_leq(worst, TOL_F64_QACC, "%s, precision %d, warm start %d, \"%s\" seed %d: error %g", backend, precision, warm, name_of(where), where % SEEDS, worst);
   close_run(&t);
 }
 
 Test(solver, double_precision_reaches_the_optimum) {
-  EACH_BACKEND(backend) check_double(backend, 0);
+  EACH_BACKEND(backend) check_double(backend, SC_F64, 0);
+}
+
+Test(solver, mixed_precision_reaches_it_too) {
+  EACH_BACKEND(backend) check_double(backend, SC_MIXED, 0);
 }
 
 Test(solver, any_warm_start_leads_there) {
-  check_double("auto", 1);
-  check_double("auto", 2);
+  for (int warm = 1; warm <= 2; warm++) {
+    check_double("auto", SC_F64, warm);
+    check_double("auto", SC_MIXED, warm);
+  }
 }
 
 /* H is factored by iterations only: 0 of them, and the start as the answer, is to leave before */
@@ -108,7 +114,7 @@ Test(solver, a_start_without_forces_costs_no_iteration) {
   EACH_METHOD(method) EACH_PRECISION(precision)
   for (int k = 2; k < NPROBLEM; k++) {
     /* in float two-sided rows at rest are at rest to rounding only */
-    if (precision == SC_F32 && (problem_cases[k].ne || problem_cases[k].nf)) continue;
+    if (precision != SC_F64 && (problem_cases[k].ne || problem_cases[k].nf)) continue;
     test_problem q = make_problem(&problem_cases[k], 5);
     for (int i = 0; i < q.p.nv; i++) q.s[i] = (double)(float)(0.5 * sin(i + 1));
     take_forces_away(&q, q.s);
@@ -260,6 +266,7 @@ Test(solver, options_out_of_range_are_named) {
   REFUSED(size, 3, "size");
   REFUSED(method, 7, "method is 7");
   REFUSED(precision, -1, "precision is -1");
+  REFUSED(precision, SC_NPRECISION, "precision is 3");
   REFUSED(iterations, -1, "iterations is -1");
   REFUSED(ls_iterations, 0, "ls_iterations is 0");
   REFUSED(tolerance, -1e-3, "tolerance is -0.001");

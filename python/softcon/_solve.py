@@ -60,7 +60,7 @@ def solve(M, J=None, *, qfrc_smooth=None, qacc_smooth=None, warmstart=None, type
     contact_friction (ncon, 5)       tangents, spin, rolls
     contact_solreffriction (ncon, 2) solref of friction rows
 
-    method, precision ("f64", "f32"), iterations, ls_iterations, tolerance, ls_tolerance, retry, noslip_iterations,
+    method, precision ("f64", "f32", "mixed"), iterations, ls_iterations, tolerance, ls_tolerance, retry, noslip_iterations,
     noslip_tolerance: see Solver. max_rows, max_contacts: see Batch. threads, backend: see Context; or a context that is
     kept from call to call.
 
@@ -118,7 +118,7 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    method    "newton", "cg" or "pgs"; precision "f64" or "f32"
+    method    "newton", "cg" or "pgs"; precision "f64", "f32" or "mixed"
     method, iterations, ls_iterations, tolerance, ls_tolerance, warmstart, noslip_iterations, noslip_tolerance:
               None: the model's own
     max_rows, max_contacts, threads, backend, context: as in solve

@@ -62,7 +62,7 @@ class Flag(enum.IntFlag):
 
 
 METHODS = {"newton": 0, "cg": 1, "pgs": 2}
-PRECISIONS = {"f64": 0, "f32": 1}
+PRECISIONS = {"f64": 0, "f32": 1, "mixed": 2}
 CONES = {"pyramidal": 0, "elliptic": 1}
 JACOBIANS = {"dense": 0, "sparse": 1, "auto": 2}
 TYPES = {t.name.lower(): int(t) for t in Type}

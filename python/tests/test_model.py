@@ -83,7 +83,7 @@ class Models(unittest.TestCase):
 
     def test_against_mujoco(self):
         for number, cone in enumerate(("pyramidal", "elliptic")):
-            for precision, tolerance in (("f64", 1e-6), ("f32", 1e-2)):
+            for precision, tolerance in (("f64", 1e-6), ("f32", 1e-2), ("mixed", 1e-6)):
                 with self.subTest(cone=cone, precision=precision):
                     r = softcon.solve_model(self.model, self.states, cone=cone, precision=precision)
                     self.assertTrue(r.solved.all(), r)

@@ -66,6 +66,9 @@ class Answers(unittest.TestCase):
         error = np.abs(double.qacc - single.qacc).max()
         self.assertLess(error, 1e-3)
         self.assertGreater(single.qacc_bound.max(), double.qacc_bound.max())
+        mixed = softcon.solve(**support.ball(50), precision="mixed", tolerance=1e-15)
+        self.assertTrue(mixed.solved.all())
+        self.assertLess(np.abs(double.qacc - mixed.qacc).max(), 1e-9)
 
     def test_warmstart(self):
         args = support.ball(50)

@@ -9,7 +9,7 @@ static void subtitle_of(const job *j, const timed_solver *t, char *text, size_t 
   char model[64];
   snprintf(text, size, "%s, %d environment%s, %s cones, %s in %s", plot_model_name(j->path, model, sizeof model),
            j->nenv, j->nenv == 1 ? "" : "s", j->info.cone ? "elliptic" : "pyramidal", sc_method_name(j->method),
-           t->options.precision == SC_F32 ? "f32" : "f64");
+           t->options.precision == SC_F32 ? "f32" : t->options.precision == SC_MIXED ? "mixed" : "f64");
 }
 
 /* ------------------------------------------------------------------ gaps */

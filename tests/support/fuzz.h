@@ -267,6 +267,7 @@ static inline int fuzz_same(const test_run *a, int i, const test_run *b, int k) 
 /* ------------------------------------------------------------------ one round */
 
 enum { FUZZ_ENVS = 12 };
+static const char *const fuzz_precisions[SC_NPRECISION] = {"f64", "f32", "mixed"};
 
 /* What sc_batch_set promises of an environment that held a good problem before: `code` decides whose answer it has now. */
 static inline void fuzz_check_set(const test_run *alone, const test_run *mixed, int env, int code, double tolerance, const char *what) {
@@ -287,7 +288,7 @@ static inline void fuzz_round(uint64_t seed) {
   int code[FUZZ_ENVS], backends = 0;
   while (sc_backend_name(backends)) backends++;
   const char *backend = sc_backend_name(random_below(&r, backends));
-  int precision = random_below(&r, 2), threads = 1 + random_below(&r, 2);
+  int precision = random_below(&r, SC_NPRECISION), threads = 1 + random_below(&r, 2);
   double tolerance = random_one_in(&r, 2) ? 1e-8 : 1e-12;
   test_run alone = open_run(backend, threads, precision, tolerance, FUZZ_ENVS), mixed = open_run(backend, threads, precision, tolerance, FUZZ_ENVS);
   for (int i = 0; i < FUZZ_ENVS; i++) {
@@ -299,7 +300,7 @@ static inline void fuzz_round(uint64_t seed) {
     fuzz_legal(&bad, &r, 0);
     fuzz_harm(&bad, &r);
     code[i] = sc_batch_set(mixed.batch, i, &bad.p);
-    snprintf(what[i], sizeof what[i], "seed %llu, environment %d (%s, %s):%s%s%s", (unsigned long long)seed, i, backend, precision ? "f32" : "f64", bad.what,
+    snprintf(what[i], sizeof what[i], "seed %llu, environment %d (%s, %s):%s%s%s", (unsigned long long)seed, i, backend, fuzz_precisions[precision], bad.what,
              code[i] ? ": " : "", code[i] ? sc_error_text() : "");
     cr_expect(code[i] == SC_OK || strstr(sc_error_text(), "sc_batch_set: environment"), "%s: no reason", what[i]);
   }
@@ -308,7 +309,7 @@ static inline void fuzz_round(uint64_t seed) {
   for (int i = 0; i < FUZZ_ENVS; i++)
     if (i % 2)
       cr_expect(fuzz_same(&alone, i, &mixed, i), "seed %llu: environment %d was changed by its neighbours (%s, %s)", (unsigned long long)seed, i, backend,
-                precision ? "f32" : "f64");
+                fuzz_precisions[precision]);
     else
       fuzz_check_set(&alone, &mixed, i, code[i], tolerance, what[i]);
   close_run(&alone);

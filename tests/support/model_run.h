@@ -10,7 +10,7 @@
 
 /* two threads */
 static inline test_run open_states(int nenv, int precision) {
-  return open_run(NULL, 2, precision, precision == SC_F64 ? 1e-15 : 1e-8, nenv);
+  return open_run(NULL, 2, precision, precision == SC_F32 ? 1e-8 : 1e-15, nenv);
 }
 
 /* the batch's problems, with MuJoCo's rows, from its states */

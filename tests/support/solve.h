@@ -15,12 +15,12 @@ typedef struct {
   sc_result r;
 } test_run;
 
-/* every backend this processor can run, in both precisions */
+/* every backend this processor can run, in every precision */
 #define EACH_BACKEND(name)                                                                    \
   for (const char *name = sc_backend_name(0), *end_ = NULL; name && !end_; end_ = "")         \
     for (int backend_ = 0; (name = sc_backend_name(backend_)) != NULL; backend_++)
 #define EACH_METHOD(m) for (int m = SC_NEWTON; m <= SC_CG; m++)
-#define EACH_PRECISION(p) for (int p = SC_F64; p <= SC_F32; p++)
+#define EACH_PRECISION(p) for (int p = SC_F64; p < SC_NPRECISION; p++)
 
 /* another solver in the place of the run's */
 static inline void use_solver(test_run *t, const sc_solver_options *o) {
