@@ -4,7 +4,8 @@
  *     bench_rows MODEL.xml STATES.h5 [pyramidal|elliptic]
  *
  * Prints microseconds per environment and the ratio of the sums. Of MuJoCo's rows, of the assembly and of the copy the least
- * of all passes counts, environment by environment; of the packing, which takes all at once, the least of the passes. */
+ * of all passes counts, environment by environment; of the packing, which takes all at once, the least of the passes: by a
+ * solver that has packed the same states before, as in most steps of a simulation, and by a new one. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "mujoco_rows.h"
 #include "store.h"
@@ -95,9 +96,25 @@ static void open_bench(bench *b, char **argv, int elliptic) {
   check(sc_solver_create(b->context, NULL, &b->solver));
 }
 
+/* seconds that the packing takes in sc_solve */
+static double pack(const bench *b, sc_solver *solver) {
+  sc_phases phases;
+  check(sc_solve(solver, b->batch));
+  check(sc_solver_phases(solver, &phases));
+  return phases.pack;
+}
+
+static double pack_anew(const bench *b) {
+  sc_solver *solver;
+  check(sc_solver_create(b->context, NULL, &solver));
+  double seconds = pack(b, solver);
+  sc_solver_destroy(solver);
+  return seconds;
+}
+
 int main(int argc, char **argv) {
   bench b;
-  double pack = INFINITY;
+  double again = INFINITY, anew = INFINITY;
   times sum = {0, 0, 0};
   if (argc < 3 || argc > 4) {
     fprintf(stderr, "usage: %s MODEL.xml STATES.h5 [pyramidal|elliptic]\n", argv[0]);
@@ -106,16 +123,13 @@ int main(int argc, char **argv) {
   open_bench(&b, argv, argc == 4 && !strcmp(argv[3], "elliptic"));
   for (int pass = 0; pass < PASSES; pass++) {
     for (int i = 0; i < b.n; i++) run_state(&b, i);
-    sc_phases phases;
-    check(sc_solve(b.solver, b.batch));
-    check(sc_solver_phases(b.solver, &phases));
-    pack = fmin(pack, phases.pack);
+    again = fmin(again, pack(&b, b.solver)), anew = fmin(anew, pack_anew(&b));
   }
   for (int i = 0; i < b.n; i++)
     sum.mujoco += b.least[i].mujoco, sum.assemble += b.least[i].assemble, sum.set += b.least[i].set;
-  double us = 1e6 / b.n, own = sum.assemble + sum.set + pack;
-  printf("%d environments: MuJoCo %.2f; assemble %.2f, set %.2f, pack %.2f: together %.2f us/env, ratio %.2f, of the assembly alone %.2f\n", b.n,
-         sum.mujoco * us, sum.assemble * us, sum.set * us, pack * us, own * us, own / sum.mujoco, sum.assemble / sum.mujoco);
+  double us = 1e6 / b.n, own = sum.assemble + sum.set + again;
+  printf("%d environments: MuJoCo %.2f; assemble %.2f, set %.2f, pack %.2f (anew %.2f): together %.2f us/env, ratio %.2f, of the assembly alone %.2f\n",
+         b.n, sum.mujoco * us, sum.assemble * us, sum.set * us, again * us, anew * us, own * us, own / sum.mujoco, sum.assemble / sum.mujoco);
   sc_solver_destroy(b.solver);
   sc_batch_destroy(b.batch);
   sc_assembly_destroy(b.assembly);

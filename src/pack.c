@@ -36,7 +36,8 @@ typedef struct {
   int n;
   const sc_env *env[SC_MAX_LANES];
   const int32_t *envrow[SC_MAX_LANES]; /* of each row of the pack the environment's, or -1 */
-  int32_t *offset[SC_MAX_LANES];       /* where the entries of the lane's last row went, in elements from the row's first */
+  const uint8_t *repeats;              /* of each lane: see sc_packer */
+  int32_t *offset[SC_MAX_LANES];       /* where the entries of the lane's last row went, in numbers from its lane of the row's first element */
 } part;
 
 static void put(const part *t, void *array, size_t i, int lane, double value) { ((double *)array)[i * t->lanes + (size_t)lane] = value; }
@@ -65,25 +66,28 @@ static void fill_entries(const part *t, int lane) {
     }
 }
 
-/* the same of n environments, where it is known where all go: entry by entry, so that a line of memory is written at once */
-FN void fill_places(double *M, size_t lanes, size_t n, const double *const *in, const int32_t *place, size_t entries) {
+/* Entry k of n environments to element place[k step], entry by entry, so that a line of memory is written at once; with step 2 also
+ * to place[2 k + 1]. */
+FN void fill_places(double *out, size_t lanes, size_t n, const double *const *in, const int32_t *place, size_t entries, size_t step) {
   for (size_t k = 0; k < entries; k++) {
-    double *a = M + (size_t)place[2 * k] * lanes, *b = M + (size_t)place[2 * k + 1] * lanes;
-    for (size_t l = 0; l < n; l++) a[l] = b[l] = in[l][k];
+    double *a = out + (size_t)place[step * k] * lanes, *b = out + (size_t)place[step * k + step - 1] * lanes;
+    for (size_t l = 0; l < n; l++) a[l] = in[l][k];
+    for (size_t l = 0; step == 2 && l < n; l++) b[l] = in[l][k];
   }
+}
+
+static void copy_places(const part *t, double *out, const double *const *in, const int32_t *place, size_t entries, size_t step) {
+  size_t n = (size_t)t->n;
+#define CASE(lanes_, step_) \
+  if (n == (lanes_) && t->lanes == (lanes_) && step == (step_)) fill_places(out, lanes_, lanes_, in, place, entries, step_); else
+  CASE(8, 1) CASE(8, 2) CASE(4, 1) CASE(4, 2) fill_places(out, t->lanes, n, in, place, entries, step);
+#undef CASE
 }
 
 static void fill_alike(const part *t, const int32_t *place) {
   const double *in[SC_MAX_LANES] = {0};
-  size_t entries = (size_t)sc_env_entries(t->env[0]), n = (size_t)t->n;
-  double *M = t->num->M;
   for (int l = 0; l < t->n; l++) in[l] = t->env[l]->M;
-  if (n == 8 && t->lanes == 8)
-    fill_places(M, 8, 8, in, place, entries);
-  else if (n == 4 && t->lanes == 4)
-    fill_places(M, 4, 4, in, place, entries);
-  else
-    fill_places(M, t->lanes, n, in, place, entries);
+  copy_places(t, t->num->M, in, place, (size_t)sc_env_entries(t->env[0]), 2);
 }
 
 static void fill_inertia(const part *t, const int32_t *place) {
@@ -129,16 +133,14 @@ static void fill_dofs(const part *t) {
 
 /* ------------------------------------------------------------------ rows */
 
-/* where the entries of an environment's row r go; jcol: the n blocks of the pack's row */
-static void find_offsets(const part *t, const int32_t *jcol, int n, int lane, int r) {
-  const sc_env *e = t->env[lane];
+/* Where the entries of an environment's row r go; jcol: the n blocks of the pack's row. In elements times `scale`. */
+static void find_offsets(const sc_env *e, const int32_t *jcol, int n, int r, int scale, int32_t *offset) {
   const int *col = e->J_colind + e->J_rowadr[r];
-  int block = n - 1, lanes = (int)t->lanes; /* columns ascend, so blocks descend */
-  int32_t *offset = t->offset[lane];
+  int block = n - 1; /* columns ascend, so blocks descend */
   for (int k = 0; k < e->J_rownnz[r]; k++) {
     int i = e->nv - 1 - col[k];
     while (jcol[block] != i / 4) block--;
-    offset[k] = (4 * block + i % 4) * lanes + lane;
+    offset[k] = (4 * block + i % 4) * scale;
   }
 }
 
@@ -148,40 +150,67 @@ static void fill_jacobian(const part *t, int row, int again) {
   int n = p->jadr[row + 1] - p->jadr[row];
   double *J = (double *)t->num->J + 4 * (size_t)p->jadr[row] * t->lanes;
   zero(t, J, 4 * (size_t)n);
-  for (int l = 0; l < t->n; l++) {
+  const int32_t *offset = NULL;
+  for (int l = 0; l < t->n; l++, J++) {
     const sc_env *e = t->env[l];
     int r = t->envrow[l][row];
     if (r < 0) continue;
-    if (!again || !e->alike[r] || t->envrow[l][row - 1] != r - 1) find_offsets(t, p->jcol + p->jadr[row], n, l, r);
+    if (!offset || !t->repeats[l]) {
+      offset = t->offset[l];
+      if (!again || !e->alike[r] || t->envrow[l][row - 1] != r - 1) find_offsets(e, p->jcol + p->jadr[row], n, r, (int)t->lanes, t->offset[l]);
+    }
     const double *in = e->J + e->J_rowadr[r];
-    const int32_t *offset = t->offset[l];
     for (int k = 0; k < e->J_rownnz[r]; k++) J[offset[k]] = in[k];
   }
 }
 
-/* what is not J: D, aref, and the edges of dry friction */
+/* D, aref, and the edges of dry friction */
 static void fill_row(const part *t, int row) {
   const sc_pack *p = t->pack;
   double *D = (double *)t->num->D + (size_t)row * t->lanes, *aref = (double *)t->num->aref + (size_t)row * t->lanes;
-  int friction = row >= p->ne && row < p->ne + p->nf;
+  for (size_t l = 0; l < t->lanes; l++) {
+    int r = l < (size_t)t->n ? t->envrow[l][row] : -1;
+    D[l] = r < 0 ? 0 : t->env[l]->D[r];
+    aref[l] = r < 0 ? 0 : t->env[l]->aref[r];
+  }
+  if (row < p->ne || row >= p->ne + p->nf) return;
   for (int l = 0; l < (int)t->lanes; l++) {
     int r = l < t->n ? t->envrow[l][row] : -1;
     const sc_env *e = t->env[l];
-    D[l] = r < 0 ? 0 : e->D[r];
-    aref[l] = r < 0 ? 0 : e->aref[r];
-    if (!friction) continue;
     put(t, t->num->eta, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r]);
-    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] / e->D[r]); /* R as the ready form has it */
+    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] * e->R[r]);
   }
 }
 
-static void fill_rows(const part *t) {
+/* J of environments all of whose rows are alike, entry by entry */
+static void fill_jacobian_alike(const part *t, int32_t *place) {
   const sc_pack *p = t->pack;
+  const sc_env *e = t->env[0];
+  const double *in[SC_MAX_LANES] = {0};
+  size_t entries = e->nefc ? (size_t)(e->J_rowadr[e->nefc - 1] + e->J_rownnz[e->nefc - 1]) : 0;
+  for (int l = 0; l < t->n; l++) in[l] = t->env[l]->J;
+  for (int row = 0; row < p->nefc; row++) {
+    int r = t->envrow[0][row], n = p->jadr[row + 1] - p->jadr[row];
+    if (r < 0) continue;
+    int32_t *at = place + e->J_rowadr[r];
+    find_offsets(e, p->jcol + p->jadr[row], n, r, 1, at);
+    for (int k = 0; k < e->J_rownnz[r]; k++) at[k] += 4 * p->jadr[row];
+  }
+  zero(t, t->num->J, 4 * (size_t)p->nblock);
+  copy_places(t, t->num->J, in, place, entries, 1);
+}
+
+/* place: room for the entries of an environment's J */
+static void fill_rows(const part *t, int32_t *place) {
+  const sc_pack *p = t->pack;
+  int alike = t->n > 1;
+  for (int l = 1; l < t->n; l++) alike &= t->repeats[l];
+  if (alike) fill_jacobian_alike(t, place);
   for (int row = 0; row < p->nefc; row++) {
     int n = p->jadr[row + 1] - p->jadr[row];
     int again = row && n == p->jadr[row] - p->jadr[row - 1] && !memcmp(p->jcol + p->jadr[row], p->jcol + p->jadr[row - 1], (size_t)n * sizeof *p->jcol);
     fill_row(t, row);
-    fill_jacobian(t, row, again);
+    if (!alike) fill_jacobian(t, row, again);
   }
 }
 
@@ -238,13 +267,24 @@ static void fill_cones(const part *t, int lane) {
 
 /* ------------------------------------------------------------------ all */
 
+/* entries of J of the environment that has most */
+static size_t most_entries(const sc_slot *slot, const sc_batch *batch) {
+  size_t most = 0;
+  for (int l = 0; l < slot->parts * slot->lanes && slot->env[l] >= 0; l++) {
+    const sc_env *e = &batch->env[slot->env[l]];
+    size_t n = e->nefc ? (size_t)(e->J_rowadr[e->nefc - 1] + e->J_rownnz[e->nefc - 1]) : 0;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
   const sc_pack *p = &slot->pack;
-  size_t nv4 = (size_t)p->nv4;
-  int32_t *offset = sc_buffer_get(&packer->offset, (size_t)slot->lanes * nv4 * sizeof *offset + 8);
+  size_t nv4 = (size_t)p->nv4, offsets = (size_t)slot->lanes * nv4;
+  int32_t *offset = sc_buffer_get(&packer->offset, (offsets + most_entries(slot, batch)) * sizeof *offset + 8);
   if (!offset) return 0;
   for (int k = 0; k < slot->parts; k++) {
-    part t = {p, &slot->part[k], (size_t)slot->lanes, 0, {0}, {0}, {0}};
+    part t = {.pack = p, .num = &slot->part[k], .lanes = (size_t)slot->lanes, .repeats = packer->repeats + k * slot->lanes};
     for (int l = 0; l < slot->lanes; l++) {
       int lane = k * slot->lanes + l;
       t.offset[l] = offset + (size_t)l * nv4;
@@ -255,7 +295,7 @@ int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
     }
     fill_inertia(&t, packer->same ? packer->place.data : NULL);
     fill_dofs(&t);
-    fill_rows(&t);
+    fill_rows(&t, offset + offsets);
     fill_pairs(&t);
     for (int l = 0; l < slot->lanes; l++) fill_cones(&t, l);
   }

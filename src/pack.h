@@ -62,6 +62,7 @@ typedef struct sc_packer {
   struct sc_tile_lists *mlists; /* in mints */
   int kept_nv, kept_entries; /* of that pattern; kept_entries 0: none is kept */
   int same;                 /* all environments of this pack have it */
+  uint8_t repeats[SC_MAX_LANES]; /* the lane's environment has the rows of the lane before: kinds, and columns of J */
   sc_structures structures;
 } sc_packer;
 

@@ -1,8 +1,8 @@
 /* softcon's rows from descriptors: equalities, dry friction, limits and contacts in, the rows of a problem out.
  *
  * For callers who have a simulator of their own. One struct describes one equality, limit, ... by its bodies'
- * Jacobians, positions and parameters; the assembly combines them into rows in MuJoCo's order and hands out an
- * sc_problem in the parameters form, for sc_batch_set. Conventions, ownership and errors are those of softcon.h.
+ * Jacobians, positions and parameters; the assembly combines them into rows in MuJoCo's order and puts them into a
+ * batch (sc_assembly_set), or hands out an sc_problem in the parameters form, for sc_batch_set. Conventions, ownership and errors are those of softcon.h.
  * Sections are those of the row specification (rows.md), which was checked against MuJoCo.
  *
  * An error's text names the call, the descriptor's id, the field, its value and its bound; nothing was added then.

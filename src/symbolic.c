@@ -176,13 +176,34 @@ static void lane_rows(builder *b, int l, const sc_env *e, word *sets) {
     }
 }
 
+static int same_ints(const int *x, const int *y, int n) { return !memcmp(x, y, (size_t)n * sizeof *x); }
+
+/* whether rows of two environments are of the same kinds and have the same columns */
+static int same_rows(const sc_env *x, const sc_env *y) {
+  if (x->shape != y->shape || x->nv != y->nv || x->nefc != y->nefc || x->ncon != y->ncon) return 0;
+  int entries = x->nefc ? x->J_rowadr[x->nefc - 1] + x->J_rownnz[x->nefc - 1] : 0;
+  return !x->nefc || (same_ints(x->type, y->type, x->nefc) && same_ints(x->J_rownnz, y->J_rownnz, x->nefc) &&
+                      same_ints(x->J_colind, y->J_colind, entries) && (!x->ncon || same_ints(x->dim, y->dim, x->ncon)));
+}
+
 /* the row sets of all lanes, one of each kind */
-static void find_lanes(builder *b) {
+static void find_lanes(builder *b, uint8_t *repeats) {
   size_t one = (size_t)b->nefc * (size_t)b->words;
+  const sc_env *before = NULL;
   for (int l = 0; l < b->lanes; l++) {
+    const sc_env *e = lane_env(b, l);
+    repeats[l] = before && e && same_rows(before, e);
+    if (!e) continue;
+    if (repeats[l]) {
+      int32_t *row = b->places->row, *envrow = b->envrow + (size_t)l * (size_t)b->nefc;
+      const size_t *at = b->places->offset;
+      memcpy(row + at[b->slot->env[l]], row + at[b->slot->env[l - 1]], (size_t)e->nefc * sizeof *row);
+      memcpy(envrow, envrow - b->nefc, (size_t)b->nefc * sizeof *envrow);
+      continue;
+    }
+    before = e;
     word *sets = b->lanesets + (size_t)b->nsets * one;
-    if (!lane_env(b, l)) continue;
-    lane_rows(b, l, lane_env(b, l), sets);
+    lane_rows(b, l, e, sets);
     int known = 0;
     for (int k = b->nsets - 1; k >= 0 && !known; k--) known = !memcmp(b->lanesets + (size_t)k * one, sets, one * sizeof *sets);
     b->nsets += !known;
@@ -554,7 +575,7 @@ int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *p
     packer->kept_entries = 0;
     return 0;
   }
-  find_lanes(&b);
+  find_lanes(&b, packer->repeats);
   uint64_t hash = finish_key(&b);
   size_t bytes = b.key_words * sizeof(word);
   sc_structure *s = sc_structures_find(&packer->structures, b.key, bytes, hash);
