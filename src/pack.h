@@ -92,7 +92,7 @@ int sc_pack_symbolic(sc_slot *slot, const sc_batch *batch, int f32, sc_packer *p
 
 /* Dof blocks beyond which an environment is packed alone, in one lane: half-empty vectors and the fill-in of an order that
  * packs share cost more than the lanes gain (bench/README.md). */
-#define SC_LARGE_BLOCKS 48
+#define SC_LARGE_BLOCKS 64
 static inline int sc_env_is_large(const sc_env *e) { return (e->nv + 3) / 4 > SC_LARGE_BLOCKS; }
 
 /* All of the pack whose one environment is slot->env[0]. hessian: for methods that factor H. 0: no memory, slot->wanted. large.c */

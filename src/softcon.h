@@ -347,7 +347,8 @@ typedef struct sc_result {
   const double *qacc;         /* acceleration, rad/s^2 or m/s^2 */
   const double *qfrc_constraint; /* J' efc_force */
   const double *efc_force;    /* rows in the caller's order: N, N m. f(J qacc - aref); of solved environments with rows so
-                                 stiff that rounding of qacc moves it, that of qacc before it was rounded; after noslip,
+                                 stiff that rounding of qacc moves it, that of qacc before it was rounded (not beyond 256 dofs
+                                 by a method other than SC_NEWTON, which makes no factor for it); after noslip,
                                  its forces, and qacc = qacc_smooth + M^-1 J' efc_force */
   const uint8_t *efc_state;   /* sc_state; after noslip, which bounds the forces are on */
   const uint8_t *status;      /* nenv: sc_status */

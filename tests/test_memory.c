@@ -330,6 +330,35 @@ Test(memory, a_failed_set_changes_nothing, .init = need_allocator) {
   free_material(m);
 }
 
+/* A large system, packed alone: every allocation of its packing may fail, and the error says for which environment. */
+Test(memory, a_large_system, .init = need_allocator) {
+  const problem_case big = {"three hundred dofs", 300, 5, 5, 5, 2, 5, 2, 2, 1, 0};
+  test_problem q = make_problem(&big, 1);
+  for (int method = SC_NEWTON; method <= SC_CG; method++) {
+    long before = atomic_load(&live);
+    for (long n = 1, failed = 1; failed; n++) {
+      test_run t = open_run(NULL, 1, SC_F32, 1e-8, 1);
+      sc_solver_options o;
+      sc_solver_options_init(&o);
+      o.precision = SC_F32, o.method = method, o.iterations = 1000;
+      use_solver(&t, &o);
+      CALL(sc_batch_set(t.batch, 0, &q.p));
+      arm(n);
+      int code = sc_solve(t.solver, t.batch);
+      disarm();
+      failed = code != SC_OK;
+      cr_expect(code == SC_OK || (code == SC_ERROR_MEMORY && strstr(sc_error_text(), "memory")), "failure %ld: %d: %s", n, code, sc_error_text());
+      cr_expect(!failed || n < 3 || strstr(sc_error_text(), "nv 300"), "failure %ld: %s", n, sc_error_text());
+      solve_run(&t);
+      cr_expect_eq(t.r.status[0], SC_SOLVED, "after failure %ld: %s", n, sc_status_name(t.r.status[0]));
+      close_run(&t);
+      cr_assert(n < 200);
+    }
+    cr_expect(atomic_load(&live) == before, "%ld blocks remain", atomic_load(&live) - before);
+  }
+  free_problem(&q);
+}
+
 /* Runs allocate nothing: what is packed can be solved as long as the process lives. */
 Test(memory, a_run_allocates_nothing, .init = need_allocator) {
   material *m = make_material();
