@@ -1,9 +1,9 @@
 /* Steps: kinematics and integration by MuJoCo, rows and solve by softcon.
  *
- * A worker advances a group of environments by itself: workers never wait for each other. While the group is solved, what
- * integration needs is kept, so that nothing is computed twice. For Euler that is the inertia, the smooth force and the
- * change of activations: one mjData, which stays in the cache, serves the whole group. The other integrators need more,
- * and there each environment of a smaller group has an mjData of its own. */
+ * A worker advances a group of environments by itself: workers never wait for each other. While the group is solved,
+ * what integration needs is kept, so that nothing is computed twice. For Euler that is the inertia, the smooth force
+ * and the change of activations: one mjData, which stays in the cache, serves the whole group. The other integrators
+ * need more, and there each environment of a smaller group has an mjData of its own. */
 #include "mujoco_private.h"
 
 #include <math.h>
@@ -218,8 +218,7 @@ static mjData *data_of(const place *p) { return p->w->data[p->job->s->shared ? 0
 /* Its state goes back, where it is not there already, and it takes no further step. */
 static void leave(const place *p, int status) {
   int env = p->w->env[p->place];
-  if (!p->job->s->shared)
-    mj_getState(p->job->s->model, data_of(p), state_of(p->job, env), mjSTATE_INTEGRATION);
+  if (!p->job->s->shared) mj_getState(p->job->s->model, data_of(p), state_of(p->job, env), mjSTATE_INTEGRATION);
   if (p->job->report->status) p->job->report->status[env] = (uint8_t)status;
   p->w->env[p->place] = -1;
 }
