@@ -105,7 +105,7 @@ static void differences(const run *r, int steps, const double *ctrl, double wors
 static const char *const scenes[] = {"legged", "humanoid", "gripper", "boxes"};
 static const char *const integrators[] = {"Euler", "RK4", "implicit", "implicitfast"};
 
-Test(step, one_step_is_mj_steps) {
+Test(stepper, one_step_is_mj_steps) {
   for (int s = 0; s < 4; s++)
     for (int integrator = 0; integrator < 4; integrator++)
       for (int cone = 0; cone < 2; cone++) {
@@ -126,7 +126,7 @@ Test(step, one_step_is_mj_steps) {
 
 /* As far as chaos allows: a difference grows with every contact that comes and goes, and what is rounding in most environments
  * is more in a few. */
-Test(step, trajectories_stay_together) {
+Test(stepper, trajectories_stay_together) {
   for (int s = 0; s < 4; s++)
     for (int cone = 0; cone < 2; cone++) {
       run r = start(load(scenes[s]), s % 2 ? mjINT_EULER : mjINT_IMPLICITFAST, cone, 0, 2, 60);
@@ -154,7 +154,7 @@ static const char muscles[] =
     "<general joint='b' dyntype='integrator' gainprm='2' biastype='affine' biasprm='0 -1 -.2' actlimited='true' actrange='-.3 "
     ".3'/></actuator></mujoco>";
 
-Test(step, activations_and_controls) {
+Test(stepper, activations_and_controls) {
   for (int integrator = 0; integrator < 4; integrator++) {
     run r = start(parse(muscles), integrator, 0, 0, 1, 40);
     double ctrl[2 * N];
@@ -168,7 +168,7 @@ Test(step, activations_and_controls) {
 }
 
 /* the same bits one by one, in company, in one call or several, on any number of threads */
-Test(step, bits_do_not_depend_on_company) {
+Test(stepper, bits_do_not_depend_on_company) {
   run a = start(load("humanoid"), mjINT_EULER, 1, 0, 1, 60), b = start(load("humanoid"), mjINT_EULER, 1, 0, 3, 60);
   size_t bytes = N * a.nstate * sizeof *a.states;
   cr_assert(!memcmp(a.states, b.states, bytes));
@@ -182,7 +182,7 @@ Test(step, bits_do_not_depend_on_company) {
   stop(&b);
 }
 
-Test(step, bad_environments_freeze) {
+Test(stepper, bad_environments_freeze) {
   for (int integrator = 0; integrator < 2; integrator++) {
     run r = start(load("boxes"), integrator, 0, 0, 2, 30);
     uint8_t status[N] = {0};
@@ -208,7 +208,7 @@ Test(step, bad_environments_freeze) {
 }
 
 /* an environment that is not solved stays where it was, or goes on where that is asked for */
-Test(step, unsolved_environments) {
+Test(stepper, unsolved_environments) {
   for (int go_on = 0; go_on < 2; go_on++)
     for (int integrator = 0; integrator < 2; integrator++) {
       run r = start(load("humanoid"), integrator, 1, 0, 1, 60);
@@ -241,7 +241,7 @@ static int stop_at_once(void *arg, int done, int total) {
   return 1;
 }
 
-Test(step, calls_that_are_not_legal) {
+Test(stepper, calls_that_are_not_legal) {
   run r = start(load("boxes"), 0, 0, 0, 1, 3);
   sc_stepper_options o;
   sc_stepper *s = NULL;
