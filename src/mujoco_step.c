@@ -55,7 +55,15 @@ void sc_stepper_options_init(sc_stepper_options *o, const sc_model *model) {
 }
 
 /* What a step depends on that is not made here. */
-static int check_model(const char *call, const mjModel *m) {
+static int check_model(const char *call, const mjModel *m, int integrator) {
+#if mjVERSION_HEADER < 4000000
+  /* where equalities or tendons act, its result depends on what MuJoCo's own solve left behind */
+  if ((integrator < 0 ? m->opt.integrator : integrator) == mjINT_IMPLICITFAST)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: integrator \"implicitfast\" is supported with MuJoCo 4.0 or later",
+                        call);
+#else
+  (void)integrator;
+#endif
 #if mjVERSION_HEADER >= 3010000
   for (int i = 0; i < m->nsensor; i++)
     if (m->nhistory && m->sensor_history[2 * i] > 0)
@@ -150,7 +158,7 @@ int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepp
   if (!context || !model) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, context ? "model" : "context");
   if (!options) sc_stepper_options_init(&given, model), options = &given;
   int code = check_options(call, options), threads = sc_context_threads(context);
-  if (!code) code = check_model(call, model->own);
+  if (!code) code = check_model(call, model->own, options->integrator);
   if (code) return code;
   sc_stepper *s = calloc(1, sizeof *s);
   if (!s) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory", call);
