@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What changed between two runs of `softcon bench --json`.
 
-    compare.py OLD.jsonl NEW.jsonl [--noise 0.05]
+    compare.py OLD.jsonl NEW.jsonl [--noise 0.1]
 
 Compares ratios to MuJoCo, which travel between machines better than times do: of every scene, cone and precision that both
 runs have, the speed-up and the speed-up with packing; and of whole-step and growth lines theirs. A change counts when it is
@@ -96,7 +96,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old")
     parser.add_argument("new")
-    parser.add_argument("--noise", type=float, default=0.05, help="relative change of a ratio that is taken for noise (default 0.05)")
+    parser.add_argument("--noise", type=float, default=0.1, help="relative change of a ratio that is taken for noise (default 0.1)")
     args = parser.parse_args()
     if not (args.noise >= 0 and math.isfinite(args.noise)):
         parser.error(f"--noise: {args.noise} is not a finite number >= 0")

@@ -199,8 +199,8 @@ static int find_optimum(const compare_job *job, int env, int worker, const sc_pr
   }
   if (problem->nv != job->exact->nv || rows_needed != w->data->nefc) {
     sc_mj_fail(w, env, SC_ERROR_ARGUMENT,
-               "the batch has nv %d and nefc %d, the state %d and %d: not of the same states", problem->nv,
-               rows_needed, (int)job->exact->nv, w->data->nefc);
+               "the batch has nv %d and nefc %d, the state %d and %d: not of the same states", problem->nv, rows_needed,
+               (int)job->exact->nv, w->data->nefc);
     return 0;
   }
   if (!reserve_force(t, problem->nefc)) {

@@ -1,9 +1,9 @@
 /* Steps: kinematics and integration by MuJoCo, rows and solve by softcon.
  *
- * A worker advances a group of environments by itself: workers never wait for each other. While the group is solved, what
- * integration needs is kept, so that nothing is computed twice. For Euler that is the inertia, the smooth force and the
- * change of activations: one mjData, which stays in the cache, serves the whole group. The other integrators need more,
- * and there each environment of a smaller group has an mjData of its own. */
+ * A worker advances a group of environments by itself: workers never wait for each other. While the group is solved,
+ * what integration needs is kept, so that nothing is computed twice. For Euler that is the inertia, the smooth force
+ * and the change of activations: one mjData, which stays in the cache, serves the whole group. The other integrators
+ * need more, and there each environment of a smaller group has an mjData of its own. */
 #include "mujoco_private.h"
 
 #include <math.h>
@@ -55,7 +55,15 @@ void sc_stepper_options_init(sc_stepper_options *o, const sc_model *model) {
 }
 
 /* What a step depends on that is not made here. */
-static int check_model(const char *call, const mjModel *m) {
+static int check_model(const char *call, const mjModel *m, int integrator) {
+#if mjVERSION_HEADER < 4000000
+  /* where equalities or tendons act, its result depends on what MuJoCo's own solve left behind */
+  if ((integrator < 0 ? m->opt.integrator : integrator) == mjINT_IMPLICITFAST)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: integrator \"implicitfast\" is supported with MuJoCo 4.0 or later",
+                        call);
+#else
+  (void)integrator;
+#endif
 #if mjVERSION_HEADER >= 3010000
   for (int i = 0; i < m->nsensor; i++)
     if (m->nhistory && m->sensor_history[2 * i] > 0)
@@ -150,7 +158,7 @@ int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepp
   if (!context || !model) return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s is NULL", call, context ? "model" : "context");
   if (!options) sc_stepper_options_init(&given, model), options = &given;
   int code = check_options(call, options), threads = sc_context_threads(context);
-  if (!code) code = check_model(call, model->own);
+  if (!code) code = check_model(call, model->own, options->integrator);
   if (code) return code;
   sc_stepper *s = calloc(1, sizeof *s);
   if (!s) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory", call);
@@ -218,8 +226,7 @@ static mjData *data_of(const place *p) { return p->w->data[p->job->s->shared ? 0
 /* Its state goes back, where it is not there already, and it takes no further step. */
 static void leave(const place *p, int status) {
   int env = p->w->env[p->place];
-  if (!p->job->s->shared)
-    mj_getState(p->job->s->model, data_of(p), state_of(p->job, env), mjSTATE_INTEGRATION);
+  if (!p->job->s->shared) mj_getState(p->job->s->model, data_of(p), state_of(p->job, env), mjSTATE_INTEGRATION);
   if (p->job->report->status) p->job->report->status[env] = (uint8_t)status;
   p->w->env[p->place] = -1;
 }

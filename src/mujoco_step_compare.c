@@ -103,7 +103,8 @@ static int run(const char *call, sc_mujoco_steps *s) {
   const int *status = mjb_status(s->batch);
   if (sc_mj_guard(step_all, s, text)) return sc_error_set(SC_ERROR_VALUE, "%s: MuJoCo: %s", call, text);
   for (int i = 0; i < s->nenv; i++)
-    if (status[i]) return sc_error_set(SC_ERROR_VALUE, "%s: environment %d: MuJoCo: %s", call, i, mjb_error(s->batch, i));
+    if (status[i])
+      return sc_error_set(SC_ERROR_VALUE, "%s: environment %d: MuJoCo: %s", call, i, mjb_error(s->batch, i));
   return SC_OK;
 }
 

@@ -119,7 +119,8 @@ typedef struct sc_stepper_options {
 /* model may be NULL: then the solver's defaults are those of sc_solver_options_init */
 SC_API void sc_stepper_options_init(sc_stepper_options *options, const sc_model *model);
 
-/* Context and model must live as long; options may be NULL. SC_ERROR_UNSUPPORTED, named: sensors with a history, plugins. */
+/* Context and model must live as long; options may be NULL. SC_ERROR_UNSUPPORTED, named: sensors with a history,
+ * plugins, implicitfast with a MuJoCo before 4.0. */
 SC_API int sc_stepper_create(sc_context *context, const sc_model *model, const sc_stepper_options *options, sc_stepper **out);
 SC_API void sc_stepper_destroy(sc_stepper *stepper);       /* NULL is allowed */
 

@@ -71,6 +71,7 @@ static void check_line(const cJSON *o) {
                                          "peak_share",
                                          "peak_gflops",
                                          "bytes_per_env",
+                                         "packed_bytes_per_env",
                                          "flops_per_env",
                                          "iterations_mean",
                                          "mujoco_iterations_mean"};
@@ -107,6 +108,26 @@ Test(bench, a_line_for_every_precision_and_one_for_all) {
   cJSON_Delete(f64);
   cJSON_Delete(f32);
   cJSON_Delete(end);
+}
+
+Test(bench, whole_steps) {
+  command_result r = softcon("bench ball.xml --step --envs 20 --threads 2 --json --quiet");
+  cr_assert_eq(r.status, 0, "%s", r.err);
+  for (int k = 0; k < 2; k++) {
+    static const char *const positive[] = {
+        "nv", "envs", "threads", "steps", "mujoco_us_per_step", "softcon_us_per_step", "speedup", "speedup_cpu"};
+    static const char *const phases[] = {"kinematics", "rows", "solve", "integrate"};
+    cJSON *o = parse_line(r.out, k);
+    for (size_t i = 0; i < sizeof positive / sizeof *positive; i++) cr_assert(number(o, positive[i]) > 0, "%s", positive[i]);
+    for (int i = 0; i < 4; i++) cr_assert(number(cJSON_GetObjectItem(o, "phase_us_per_step"), phases[i]) > 0, "%s", phases[i]);
+    check_quartiles(o, "speedup_quartiles", number(o, "speedup"));
+    check_quartiles(o, "speedup_cpu_quartiles", number(o, "speedup_cpu"));
+    cr_assert(cJSON_IsTrue(cJSON_GetObjectItem(o, "step")) && number(cJSON_GetObjectItem(o, "status"), "solved") == 20, "%s",
+              r.out);
+    cJSON_Delete(o);
+  }
+  r = softcon("bench ball.xml --step --envs 20 --threads 1 --quiet");
+  cr_assert(r.status == 0 && strstr(r.out, "whole steps beside MuJoCo's own") && strstr(r.out, "ball"), "%s%s", r.out, r.err);
 }
 
 /* one dof without rows: inertia 2, sums over dofs 14; an iteration: factor 2, solve 2 and the same again */
@@ -190,6 +211,10 @@ Test(bench, wrong_usage) {
                {"bench --recorded . --states ball.h5", "exclude each other"},
                {"bench --recorded", "--recorded needs a value"},
                {"solve ball.xml --recorded .", "--recorded is not an option"},
+               {"bench --step --growth", "--step and --growth exclude each other"},
+               {"bench --step --plot .", "--step and --plot exclude each other"},
+               {"bench ball.xml --step --envs 0", "--step needs environments"},
+               {"solve ball.xml --step", "--step is not an option"},
                {"solve ball.xml --growth", "--growth is not an option"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     command_result r = softcon(wrong[i].line);

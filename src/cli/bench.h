@@ -30,7 +30,7 @@ typedef struct bench_line {
   quartiles speedup, speedup_packed;  /* MuJoCo's time over these, round by round */
   double flops, peak; /* operations that an environment's iterations need; operations per second of the processor */
   double peak_share;  /* of the peak, reached by those operations in the solve's time */
-  double bytes;       /* of batch and solver, per environment */
+  double bytes, packed_bytes; /* of batch and solver per environment: of sc_solve; with all packs kept */
 } bench_line;
 
 #define MOST_LINES 256
@@ -46,7 +46,7 @@ typedef struct bench {
   progress p;
   bench_line lines[MOST_LINES];
   int nline, solved;
-  cJSON *curves, *steps; /* arrays: of --growth, points; of --step, lines */
+  cJSON *curves, *steps;      /* arrays: of --growth, points; of --step, lines */
   double peak[SC_NPRECISION]; /* operations per second of the threads, the most seen so far */
   double seconds[4];          /* making states, problems, rounds, errors */
 } bench;
@@ -65,10 +65,13 @@ int bench_measure(bench *b, const bench_scene *scene);
 /* The rounds alone: every solver and MuJoCo in turn, `budget` seconds or so. Lines receive times, ratios and the peak.
  */
 typedef struct bench_rival {
-  timed_solver t;
+  timed_solver t;   /* its solver keeps packs and runs them */
+  sc_solver *whole; /* sc_solve: packs, solves and forgets */
   int precision;
-  size_t bytes; /* out: of a solver that packs as it solves */
 } bench_rival;
+/* Rivals of a job's problems, one for each precision of the bench; all zero before. */
+int bench_rivals_open(const bench *b, const job *j, bench_rival *rivals);
+void bench_rivals_close(bench_rival *rivals);
 typedef struct bench_plan {
   double budget;   /* s */
   int mujoco_most; /* MuJoCo solves the first so many environments; its time does not depend on how many there are */

@@ -39,10 +39,7 @@ static int measure_point(bench *b, job *j, const char *curve, const char *scene)
   int n = b->nprecision, status = 0;
   memset(rivals, 0, sizeof rivals);
   memset(lines, 0, sizeof lines);
-  for (int k = 0; k < n && !status; k++) {
-    rivals[k].precision = b->precisions[k];
-    status = timed_solver_open(&rivals[k].t, j, b->timing, b->precisions[k]);
-  }
+  status = bench_rivals_open(b, j, rivals);
   if (!status) status = bench_rounds(b, j, rivals, n, &(bench_plan){BUDGET, MUJOCO_MOST, NULL}, lines);
   for (int k = 0; k < n && !status; k++) {
     const bench_line *l = &lines[k];
@@ -54,10 +51,11 @@ static int measure_point(bench *b, job *j, const char *curve, const char *scene)
     bench_add_number(o, "packed_us_per_env", l->packed_us.median);
     bench_add_number(o, "mujoco_us_per_env", l->mujoco_us.median);
     bench_add_number(o, "speedup", l->speedup.median);
-    bench_add_number(o, "bytes_per_env", (double)(sc_batch_bytes(j->batch) + rivals[k].bytes) / j->nenv);
+    bench_add_number(o, "bytes_per_env",
+                     (double)(sc_batch_bytes(j->batch) + sc_solver_bytes(rivals[k].whole)) / j->nenv);
     keep_point(b, o);
   }
-  for (int k = 0; k < n; k++) timed_solver_close(&rivals[k].t);
+  bench_rivals_close(rivals);
   return status;
 }
 
@@ -145,7 +143,6 @@ static int grow_batch(bench *b) {
   cli_options o = scene->options;
   job j = {.options = &o};
   int status = job_open(&j, &o, scene->model);
-  j.noslip = 0;
   progress_stage(&b->p, 0, "%.24s: growing", scene->name);
   if (!status) status = job_states(&j, b->all, 4096, &b->p);
   if (!status && !j.nenv) status = cli_fail_with(EXIT_INPUT, "bench: --growth: there are no states");

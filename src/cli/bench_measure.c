@@ -26,13 +26,12 @@ int bench_peak(bench *b, int precision) {
   return 0;
 }
 
-enum { PACK, SOLVE, CERTIFICATE, UNPACK, NPHASE };
+enum { SOLVE, CERTIFICATE, UNPACK, NPHASE };
 
 /* seconds of every round, of one solver */
 typedef struct {
-  double run[MOST_ROUNDS], whole[MOST_ROUNDS]; /* of what is packed already; with the packing, pack by pack */
-  double least[2], phase[NPHASE]; /* of the ones that were disturbed least, for the library times phases by the wall's clock */
-  sc_solver *solver; /* of the latter: it holds no more than it needs for that */
+  double run[MOST_ROUNDS], pack[MOST_ROUNDS], whole[MOST_ROUNDS];
+  double phase[NPHASE]; /* the least of any run, for the library times them by the wall's clock; 0: none yet */
 } samples;
 
 typedef struct {
@@ -51,37 +50,37 @@ static double clock_now(const bench *b) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* repeated for about SAMPLE: sc_solve by the solver of these samples, or a run of `packed` */
-static int sample(const bench *b, samples *s, const sc_batch *batch, sc_solver *packed, double *seconds) {
+/* one of sc_solver_pack and sc_solve, again and again; seconds: the median */
+static int sample(const bench *b, int (*call)(sc_solver *, const sc_batch *), sc_solver *solver, const sc_batch *batch,
+                  double *seconds) {
   double x[MOST_REPEATS], began = seconds_now();
   int n = 0;
   do {
-    sc_phases p;
-    double wall = seconds_now(), start = clock_now(b);
-    int code = packed ? sc_solver_run(packed) : sc_solve(s->solver, batch);
-    x[n++] = clock_now(b) - start;
-    wall = seconds_now() - wall;
-    if (!code) code = sc_solver_phases(packed ? packed : s->solver, &p);
+    double start = clock_now(b);
+    int code = call(solver, batch);
     if (code) return cli_fail(code);
-    double *least = &s->least[packed != NULL];
-    if (*least > 0 && wall >= *least) continue;
-    *least = wall;
-    if (packed)
-      s->phase[SOLVE] = p.solve, s->phase[CERTIFICATE] = p.certificate, s->phase[UNPACK] = p.unpack;
-    else
-      s->phase[PACK] = p.pack;
+    x[n++] = clock_now(b) - start;
   } while (n < MOST_REPEATS && seconds_now() - began < SAMPLE);
   *seconds = quantile(x, n, 0.5);
   return 0;
 }
 
-/* one solver's part of a round */
-static int sample_both(const bench *b, samples *s, const sc_batch *batch, const timed_solver *t, int round) {
-  int code = s->solver ? SC_OK : sc_solver_create(b->timing, &t->options, &s->solver);
-  if (!code) code = sc_solver_pack(t->solver, batch);
-  if (code) return cli_fail(code);
-  int status = sample(b, s, batch, NULL, &s->whole[round]);
-  return status ? status : sample(b, s, batch, t->solver, &s->run[round]);
+static int sample_run(const bench *b, sc_solver *solver, samples *s, int round) {
+  double x[MOST_REPEATS], began = seconds_now();
+  int n = 0;
+  do {
+    sc_phases p;
+    double start = clock_now(b);
+    int code = sc_solver_run(solver);
+    x[n++] = clock_now(b) - start;
+    if (!code) code = sc_solver_phases(solver, &p);
+    if (code) return cli_fail(code);
+    const double now[NPHASE] = {p.solve, p.certificate, p.unpack};
+    for (int k = 0; k < NPHASE; k++)
+      if (s->phase[k] == 0 || now[k] < s->phase[k]) s->phase[k] = now[k];
+  } while (n < MOST_REPEATS && seconds_now() - began < SAMPLE);
+  s->run[round] = quantile(x, n, 0.5);
+  return 0;
 }
 
 static int one_round(bench *b, job *j, bench_rival *rivals, int n, int round, samples *s, mujoco_samples *m,
@@ -89,7 +88,9 @@ static int one_round(bench *b, job *j, bench_rival *rivals, int n, int round, sa
   sc_mujoco_time time;
   int most = j->nenv < plan->mujoco_most ? j->nenv : plan->mujoco_most;
   for (int k = 0; k < n; k++) {
-    int status = sample_both(b, &s[k], j->batch, &rivals[k].t, round);
+    int status = sample(b, sc_solver_pack, rivals[k].t.solver, j->batch, &s[k].pack[round]);
+    if (!status) status = sample(b, sc_solve, rivals[k].whole, j->batch, &s[k].whole[round]);
+    if (!status) status = sample_run(b, rivals[k].t.solver, &s[k], round);
     if (!status) status = bench_peak(b, rivals[k].precision);
     if (status) return status;
   }
@@ -109,14 +110,14 @@ static double median_of(const double *x, int n) {
   return quantile(copy, n, 0.5);
 }
 
-/* quartiles of scale * x or, with over, of scale * over / x */
+/* quartiles of scale * x or, with over, of scale * over/x */
 static quartiles combine(const double *x, const double *over, double scale, int n) {
-  double y[MOST_ROUNDS];
-  for (int i = 0; i < n; i++) y[i] = scale * (over ? over[i] / x[i] : x[i]);
-  return bench_quartiles(y, n);
+  double q[MOST_ROUNDS];
+  for (int i = 0; i < n; i++) q[i] = scale * (over ? over[i] / x[i] : x[i]);
+  return bench_quartiles(q, n);
 }
 
-static void fill_line(bench_line *l, const samples *s, const mujoco_samples *m, int nenv, int rounds) {
+static void fill_line(bench_line *l, const samples *s, const mujoco_samples *m, int threads, int nenv, int rounds) {
   double us = 1e6 / nenv;
   double dense = median_of(m->dense, rounds), sparse = median_of(m->sparse, rounds);
   const double *best = dense <= sparse ? m->dense : m->sparse; /* seconds per environment */
@@ -129,8 +130,11 @@ static void fill_line(bench_line *l, const samples *s, const mujoco_samples *m, 
   l->mujoco_iterations = m->iterations;
   l->mujoco_layout = dense <= sparse ? "dense" : "sparse";
   l->s.us_per_env = l->us.median;
-  l->s.us_pack = us * s->phase[PACK], l->s.us_solve = us * s->phase[SOLVE];
+  l->s.us_pack = us * median_of(s->pack, rounds);
   l->s.us_certificate = us * s->phase[CERTIFICATE], l->s.us_unpack = us * s->phase[UNPACK];
+  /* of one thread the longest phase is better told by what the others leave of its own clock */
+  double rest = l->us.median - l->s.us_certificate - l->s.us_unpack;
+  l->s.us_solve = threads == 1 && rest > 0 ? rest : us * s->phase[SOLVE];
 }
 
 int bench_rounds(bench *b, job *j, bench_rival *rivals, int n, const bench_plan *plan, bench_line *lines) {
@@ -147,10 +151,8 @@ int bench_rounds(bench *b, job *j, bench_rival *rivals, int n, const bench_plan 
   for (int k = 0; k < n && !status; k++) {
     int code = sc_solver_result(rivals[k].t.solver, &rivals[k].t.result);
     if (code) status = cli_fail(code);
-    rivals[k].bytes = sc_solver_bytes(s[k].solver);
-    if (j->nenv) fill_line(&lines[k], &s[k], m, j->nenv, done);
+    if (j->nenv) fill_line(&lines[k], &s[k], m, sc_context_threads(b->timing), j->nenv, done);
   }
-  for (int k = 0; s && k < n; k++) sc_solver_destroy(s[k].solver);
   free(s);
   free(m);
   return status;
@@ -200,7 +202,9 @@ static int judge_line(bench *b, const job *j, const bench_rival *rival, const do
   sc_context_each(b->all, n, judge_environment, &g);
   l->flops = mean_of(g.flops, n), l->peak = b->peak[rival->precision];
   l->peak_share = l->flops * threads / (1e-6 * l->s.us_solve * l->peak); /* us_solve is added up over threads */
-  l->bytes = n ? (double)(sc_batch_bytes(j->batch) + rival->bytes) / n : (double)NAN;
+  size_t problems = sc_batch_bytes(j->batch);
+  l->bytes = n ? (double)(problems + sc_solver_bytes(rival->whole)) / n : (double)NAN;
+  l->packed_bytes = n ? (double)(problems + sc_solver_bytes(rival->t.solver)) / n : (double)NAN;
   l->qacc = (spread){quantile(g.error, n, 0.5), quantile(g.error, n, 0.99), quantile(g.error, n, 1)};
   l->mujoco =
       (spread){quantile(g.mujoco_error, n, 0.5), quantile(g.mujoco_error, n, 0.99), quantile(g.mujoco_error, n, 1)};
@@ -217,6 +221,26 @@ static int count_line(const job *j, bench_rival *rival, bench_line *l) {
   l->s.us_certificate = times.us_certificate, l->s.us_unpack = times.us_unpack;
   report_verdicts(&l->s, l->verdicts, sizeof l->verdicts);
   return status;
+}
+
+/* ------------------------------------------------------------------ rivals */
+
+int bench_rivals_open(const bench *b, const job *j, bench_rival *rivals) {
+  for (int k = 0; k < b->nprecision; k++) {
+    bench_rival *r = &rivals[k];
+    r->precision = b->precisions[k];
+    int status = timed_solver_open(&r->t, j, b->timing, r->precision);
+    int code = status ? SC_OK : sc_solver_create(b->timing, &r->t.options, &r->whole);
+    if (status || code) return status ? status : cli_fail(code);
+  }
+  return 0;
+}
+
+void bench_rivals_close(bench_rival *rivals) {
+  for (int k = 0; k < SC_NPRECISION; k++) {
+    timed_solver_close(&rivals[k].t);
+    sc_solver_destroy(rivals[k].whole);
+  }
 }
 
 /* ------------------------------------------------------------------ one scene */
@@ -253,8 +277,10 @@ static int write_result(const bench *b, const bench_scene *scene, const job *j, 
   char path[4200];
   const char *precision = bench_precisions[rival->precision];
   snprintf(path, sizeof path, "%.4000s/%s-%s.h5", b->folder, scene->file, precision);
-  sc_store_run run = {
-      .model = j->path, .mujoco_version = j->info.mujoco_version, .method = sc_method_name(j->method), .precision = precision};
+  sc_store_run run = {.model = j->path,
+                      .mujoco_version = j->info.mujoco_version,
+                      .method = sc_method_name(j->method),
+                      .precision = precision};
   run.cone = j->info.cone ? "elliptic" : "pyramidal", run.device = "cpu", run.backend = sc_context_backend(b->timing);
   run.impratio = j->info.impratio, run.tolerance = rival->t.options.tolerance,
   run.iterations = rival->t.options.iterations;
@@ -280,17 +306,13 @@ static int measure(bench *b, const bench_scene *scene, job *j, bench_rival *riva
   int n = b->nprecision;
   double part = 1.0 / b->nscene, mark = seconds_now();
   int status = job_open(j, &scene->options, scene->model);
-  if (!status) job_leave_out_noslip(j);
   progress_stage(&b->p, (scene->states[0] ? 0.05 : 0.5) * part, "%.24s: states", scene->name);
   if (!status) status = job_states(j, b->all, 4096, &b->p);
   b->seconds[0] += lap(&mark);
   progress_stage(&b->p, 0.05 * part, "%.24s: problems", scene->name);
   if (!status) status = job_batch(j, b->all, &b->p);
   b->seconds[1] += lap(&mark);
-  for (int k = 0; k < n && !status; k++) {
-    rivals[k].precision = b->precisions[k];
-    status = timed_solver_open(&rivals[k].t, j, b->timing, b->precisions[k]);
-  }
+  if (!status) status = bench_rivals_open(b, j, rivals);
   double *mujoco = status ? NULL : malloc(((size_t)j->nenv * (size_t)j->info.nv + 1) * sizeof *mujoco);
   if (!status && !mujoco)
     status = cli_fail_with(EXIT_INTERNAL, "bench: no memory for the answers of %d environments", j->nenv);
@@ -312,7 +334,7 @@ int bench_measure(bench *b, const bench_scene *scene) {
   memset(rivals, 0, sizeof rivals);
   memset(lines, 0, sizeof lines);
   int status = measure(b, scene, &j, rivals, lines);
-  for (int k = 0; k < SC_NPRECISION; k++) timed_solver_close(&rivals[k].t);
+  bench_rivals_close(rivals);
   job_close(&j);
   return status;
 }

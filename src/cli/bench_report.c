@@ -101,6 +101,7 @@ void bench_json_line(const bench *b, const bench_line *l) {
   bench_add_number(o, "peak_gflops", 1e-9 * l->peak);
   bench_add_number(o, "peak_share", l->peak_share);
   bench_add_number(o, "bytes_per_env", l->bytes);
+  bench_add_number(o, "packed_bytes_per_env", l->packed_bytes);
   bench_print_object(o);
 }
 
@@ -127,8 +128,7 @@ static const char legend[] =
     "              its dense and sparse forms; both start at the state's warm start and take turns in\n"
     "              rounds\n"
     "  speed-up    MuJoCo's time over softcon's, same states, same threads, same round: median, and\n"
-    "              where half of the rounds lie; packed: with the packing, as\n"
-    "              sc_solve does both\n"
+    "              where half of the rounds lie; packed: packing, solve, certificate and results at once\n"
     "  peak        share of the processor's measured peak that the operations reach which an\n"
     "              environment's own sparsity needs, in the solve's time\n"
     "  iterations  Newton steps, mean; MuJoCo's: of its largest island\n"
@@ -138,7 +138,7 @@ static const char legend[] =
     "  gap         worst certified distance of the cost from its minimum, times 1/trace M as MuJoCo's\n"
     "              tolerance is; solved: a bound from the problem's own data proves the answer good\n"
     "              enough\n"
-    "  memory      of batch and solver, as sc_solve needs it, kB per environment\n";
+    "  memory      kB per environment, of the problems and of a solver that packs, solves and forgets\n";
 
 static void print_scene(const bench_line *l) {
   printf("%-12.12s %-4s %-5s", l->scene, l->elliptic ? "ell" : "pyr", bench_precisions[l->precision]);

