@@ -68,10 +68,7 @@ void cli_note(const cli_options *options, const char *format, ...) {
 }
 
 int cli_refuse(const cli_options *o) {
-  char word[32];
   static const char not_yet[] = "is not in this version";
-  if (o->method == METHOD_DIRECT)
-    return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
   if (o->precision == PRECISION_MIXED) return cli_fail_with(EXIT_INPUT, "--precision mixed %s", not_yet);
   if (o->device == DEVICE_CUDA)
     return cli_fail_with(
