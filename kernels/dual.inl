@@ -98,13 +98,14 @@ PROC void mul_dual(const sc_pack *p, const real *Y, const real *f, real *z) {
   SYNC;
 }
 
-/* x = b + Y' z, the rows' residual J a - aref at a = s + L^-T z */
+/* x = b + Y' z, b NULL: 0; with it the rows' residual J a - aref at a = s + L^-T z */
 PROC void dual_residual(const sc_pack *p, const real *Y, const real *b, const real *z, real *x) {
   EACH(r, p->nefc) {
     real s[4] = {splat(0), splat(0), splat(0), splat(0)};
     for (int e = p->yadr[r]; e < p->yadr[r + 1]; e++)
       for (int c = 0; c < 4; c++) s[c] += Y[4 * e + c] * z[4 * p->ycol[e] + c];
-    x[r] = b[r] + ((s[0] + s[1]) + (s[2] + s[3]));
+    real sum = (s[0] + s[1]) + (s[2] + s[3]);
+    x[r] = b ? b[r] + sum : sum;
   }
   SYNC;
 }

@@ -13,6 +13,7 @@
 #include "cg.inl"
 #include "dual.inl"
 #include "pgs.inl"
+#include "direct.inl"
 #include "peak.inl"
 #if !SC_SINGLE
 #include "certificate.inl"
@@ -23,7 +24,7 @@
 
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
-const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, NULL, NULL, correct, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs, direct}, NULL, NULL, NULL, NULL, NULL, NULL, correct, peak, PEAK_CHAINS};
 #else
-const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, noslip, inverse, narrow, refine, NULL, peak, PEAK_CHAINS};
+const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs, direct}, prepare, certify, noslip, inverse, narrow, refine, NULL, peak, PEAK_CHAINS};
 #endif

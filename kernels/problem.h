@@ -79,6 +79,7 @@ typedef struct sc_pack {
   const sc_term *term;
   const int32_t *yadr;      /* nefc+1: blocks of a row of Y = L^-1 J', see dual.inl; NULL where nothing needs them */
   const int32_t *ycol;      /* their block columns, ascending in a row */
+  sc_tiles a;               /* a full lower triangle over the first rows, SC_DIRECT_ROWS at most; nb 0 where nothing needs it */
   sc_numbers num[2];        /* by sc_precision */
 } sc_pack;
 
@@ -108,6 +109,7 @@ typedef struct sc_work {
   sc_array x, f, k;         /* [nefc] residual J a - aref, force, curvature of scalar rows or zone of elliptic ones */
   sc_array x1, f1, k1, Jv;  /* [nefc] */
   int32_t *tile_at;         /* [nb] numbers: of large systems, where in a column a row's tile is */
+  sc_array A, u;            /* [16 a.ntile] A + R and its factor, [4 a.nb] a vector over its rows; see direct.inl */
   sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
   sc_array lane;            /* [6] numbers of measure and refine, one for each lane */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
@@ -127,7 +129,8 @@ typedef struct sc_refinement {
   unsigned live;            /* lanes that want a step, as bits */
 } sc_refinement;
 
-#define SC_NKERNEL 3 /* methods that are kernels (newton, cg, pgs), numbered as in sc_method */
+#define SC_NKERNEL 4 /* methods (newton, cg, pgs, direct), numbered as in sc_method */
+#define SC_DIRECT_ROWS 256 /* of an environment, up to which `direct` forms its A + R */
 
 /* One instantiation of the kernels. A method reads num[precision] and leaves the answer in work->a; the others are in
  * double: prepare factors M, completes qfrc_smooth or qacc_smooth and the warm start, and clears `alive` where M is not

@@ -152,9 +152,12 @@ static void fill_rows(const large_plan *plan, const sc_slot *slot) {
   const sc_env *e = plan->env;
   const sc_pack *p = &slot->pack;
   const sc_numbers *num = &slot->part[0];
-  double *J = num->J, *D = num->D, *aref = num->aref, *eta = num->eta, *edge = num->edge;
+  double *J = num->J, *D = num->D, *aref = num->aref, *eta = num->eta, *edge = num->edge, *pair = num->pair;
+  int second = 0; /* the other edge of a pair */
   for (int r = 0; r < e->nefc; r++) {
     int row = plan->map[r], block = p->jadr[row];
+    second = e->type[r] == SC_CONTACT_PYRAMIDAL && !second;
+    if (second) pair[row - p->ne - p->nf] = 1;
     D[row] = e->D[r], aref[row] = e->aref[r];
     if (sc_type_is_friction(e->type[r])) eta[row - p->ne] = e->frictionloss[r], edge[row - p->ne] = e->frictionloss[r] * e->R[r];
     for (int k = e->J_rowadr[r]; k < e->J_rowadr[r] + e->J_rownnz[r]; k++) {
@@ -202,8 +205,7 @@ static void fill_numbers(const large_plan *plan, const sc_slot *slot) {
 
 /* ------------------------------------------------------------------ the slot */
 
-/* more than the machine has is not asked for: many systems would give it and then end the process */
-static int machine_has(size_t bytes) {
+int sc_machine_has(size_t bytes) {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   return pages <= 0 || page <= 0 || bytes / (size_t)page < (size_t)pages;
 }
@@ -218,7 +220,7 @@ static int take_memory(sc_slot *slot, const large_plan *plan, int f32) {
   size_t bytes = (wide + narrow + count.n * sizeof(int32_t) + 63) / 64 * 64;
   slot->wanted = bytes;
   if (bytes > slot->capacity) {
-    void *block = machine_has(bytes) ? aligned_alloc(64, bytes) : NULL;
+    void *block = sc_machine_has(bytes) ? aligned_alloc(64, bytes) : NULL;
     if (!block) return 0;
     free(slot->block);
     slot->block = block, slot->capacity = bytes;

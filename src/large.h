@@ -30,4 +30,7 @@ int sc_large_rows(const sc_env *env, const int32_t *place, const int32_t *map, s
 /* Per block column the rows >= it where the factor of M, and of H if rows are given, may be non-zero. */
 int sc_large_factor(const sc_env *env, const int32_t *place, int nb, const sc_lists *rows, sc_lists *columns);
 
+/* More than the machine has is not asked for: many systems would give it and then end the process. */
+int sc_machine_has(size_t bytes);
+
 #endif

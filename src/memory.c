@@ -45,15 +45,15 @@ struct sc_arena {
 };
 
 #ifdef __SANITIZE_ADDRESS__ /* it sees writes behind a block only when that is the end of a chunk */
-#define LARGEST 0
+#define SORTED 0
 #else
-#define LARGEST SIZE_MAX
+#define SORTED 1
 #endif
 
 /* the size of blocks for `bytes`, and its number; NCLASS: it is beyond the list */
 static int class_of(size_t bytes, size_t *size) {
   size_t unit = (size_t)1 << LEAST_EXPONENT;
-  for (int c = 0; c < NCLASS && bytes < LARGEST; c += 8, unit *= 2) {
+  for (int c = 0; c < NCLASS && SORTED; c += 8, unit *= 2) {
     if (bytes > 15 * unit) continue;
     size_t k = bytes <= 8 * unit ? 8 : (bytes + unit - 1) / unit;
     *size = k * unit;

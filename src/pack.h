@@ -29,6 +29,8 @@ typedef struct sc_slot {
   size_t capacity;
   size_t wanted;            /* large: bytes of the pack, known before they are taken */
   sc_buffer dual;           /* the pack's yadr and ycol */
+  sc_buffer square;         /* lists of its tiles a, ... */
+  sc_tiles a;               /* and these */
 } sc_slot;
 
 /* where dof i of an environment stands */
@@ -99,6 +101,9 @@ static inline int sc_env_is_large(const sc_env *e) { return (e->nv + 3) / 4 > SC
 int sc_pack_large(sc_slot *slot, const sc_batch *batch, int f32, int hessian, const sc_row_places *places);
 /* The pattern of Y = L^-1 J' (kernels/dual.inl), after the others. 0: no memory. symbolic_dual.c */
 int sc_pack_dual(sc_slot *slot);
+
+/* The tiles a of the pack. 0: no memory. symbolic_dual.c */
+int sc_pack_square(sc_slot *slot);
 
 /* The numbers, in double. 0: no memory. pack.c */
 int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);

@@ -12,10 +12,11 @@ static int check_options(const sc_solver_options *o) {
   if (o->size != sizeof *o)
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "size is %zu, not %zu: use sc_solver_options_init", o->size, sizeof *o);
   if (o->method < 0 || o->method >= SC_NMETHOD) return sc_error_set(SC_ERROR_ARGUMENT, CALL "method is %d, not in 0 .. %d", o->method, SC_NMETHOD - 1);
-  if (o->method == SC_DIRECT)
-    return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "method is %d, and this version has %d (newton), %d (cg) and %d (pgs)", o->method, SC_NEWTON, SC_CG, SC_PGS);
   if (o->precision < 0 || o->precision >= SC_NPRECISION)
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "precision is %d, not in 0 .. %d", o->precision, SC_NPRECISION - 1);
+  if (o->method == SC_DIRECT && o->precision == SC_MIXED)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "precision is %d (mixed), which the method %d (direct) does not have: it refines its answers itself", o->precision,
+                        o->method);
   if (o->iterations < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "iterations is %d, not >= 0", o->iterations);
   if (o->ls_iterations < 1) return sc_error_set(SC_ERROR_ARGUMENT, CALL "ls_iterations is %d, not >= 1", o->ls_iterations);
   if (!(o->tolerance >= 0) || isinf(o->tolerance)) return sc_error_set(SC_ERROR_ARGUMENT, CALL "tolerance is %g, not finite and >= 0", o->tolerance);
@@ -60,12 +61,13 @@ int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_s
 
 void sc_solver_destroy(sc_solver *s) {
   if (!s) return;
-  for (int i = 0; i < s->nslot; i++) free(s->slots[i].block), free(s->slots[i].dual.data);
+  for (int i = 0; i < s->nslot; i++) free(s->slots[i].block), free(s->slots[i].dual.data), free(s->slots[i].square.data);
   free(s->slots);
   for (int i = 0; i < sc_context_threads(s->context); i++) {
     sc_packer_free(&s->workers[i].packer);
     free(s->workers[i].slot.block);
     free(s->workers[i].slot.dual.data);
+    free(s->workers[i].slot.square.data);
     free(s->workers[i].block);
   }
   free(s->workers);

@@ -101,7 +101,12 @@ int sc_solver_no_memory(const sc_solver *s, const sc_batch *batch, const char *c
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot);
 
 /* whether the dual problem (kernels/dual.inl) is asked for */
-static inline int sc_needs_dual(const sc_solver *s) { return s->options.method == SC_PGS || s->options.noslip_iterations > 0; }
+static inline int sc_needs_dual(const sc_solver *s) {
+  return s->options.method == SC_PGS || s->options.method == SC_DIRECT || s->options.noslip_iterations > 0;
+}
+
+/* SC_ERROR_UNSUPPORTED names the first row that the method does not take. solver_pack.c */
+int sc_solver_takes(const char *call, const sc_solver *s, const sc_batch *batch);
 
 /* NaN for an environment that has no answer. */
 void sc_results_no_answer(sc_results *r, int env, int status);

@@ -1,4 +1,5 @@
 /* The solver's memory: results, and a workspace for each worker. */
+#include "large.h"
 #include "solver.h"
 
 #include <math.h>
@@ -23,11 +24,11 @@ int sc_results_resize(sc_results *r, sc_result_sizes s) {
 }
 
 /* arrays of a workspace and their element counts */
-typedef struct { size_t H, Z, Y, B, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
+typedef struct { size_t H, Z, Y, B, A, u, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
   F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)   \
-  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B) F(lane, 6 * SC_MAX_LANES)
+  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u) F(lane, 6 * SC_MAX_LANES)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -63,6 +64,8 @@ static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
   MOST(w->nefc, lanes * (size_t)p->nefc);
   MOST(w->nb, p->nb);
   MOST(w->rows, p->nefc);
+  MOST(w->A, lanes * 16 * (size_t)p->a.ntile);
+  MOST(w->u, lanes * 4 * (size_t)p->a.nb);
   if (!p->yadr) return;
   MOST(w->Y, lanes * 4 * (size_t)p->yadr[p->nefc]);
   size_t B = 0;
@@ -79,7 +82,7 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes nar
   if (bytes > w->capacity) {
     free(w->block);
     w->capacity = 0;
-    w->block = aligned_alloc(64, bytes);
+    w->block = sc_machine_has(bytes) ? aligned_alloc(64, bytes) : NULL;
     if (!w->block) return 0;
     w->capacity = bytes;
   }
@@ -112,7 +115,7 @@ int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_slot *slot) {
 size_t sc_solver_bytes(const sc_solver *s) {
   if (!s) return 0;
   size_t bytes = sizeof *s + s->r.capacity + (size_t)s->nslot * sizeof *s->slots;
-  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity + s->slots[i].dual.capacity;
+  for (int i = 0; i < s->nslot; i++) bytes += s->slots[i].capacity + s->slots[i].dual.capacity + s->slots[i].square.capacity;
   for (int i = 0; i < sc_context_threads(s->context); i++) bytes += sizeof *s->workers + s->workers[i].capacity + s->workers[i].slot.capacity + sc_packer_bytes(&s->workers[i].packer);
   return bytes + s->keys.capacity;
 }

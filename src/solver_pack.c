@@ -14,6 +14,11 @@ void sc_pack_fetch(const sc_solver *s, int i, int packs) {
   for (int k = end; k < next && k < s->r.starts[packs]; k++) sc_fetch(&s->batch->env[s->r.order[k]], sizeof(sc_env), 0);
 }
 
+/* what the methods on the dual read; 0: no memory */
+static int fill_dual(const sc_solver *s, sc_slot *slot) {
+  return (!sc_needs_dual(s) || sc_pack_dual(slot)) && (s->options.method != SC_DIRECT || sc_pack_square(slot));
+}
+
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
@@ -21,10 +26,10 @@ int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   slot->parts = slot->large ? 1 : s->parts, slot->lanes = slot->large ? 1 : s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
-  int f32 = sc_in_float(s), dual = sc_needs_dual(s), hessian = s->options.method == SC_NEWTON || s->options.precision == SC_MIXED;
-  if (slot->large) return sc_pack_large(slot, s->batch, f32, hessian, &places) && (!dual || sc_pack_dual(slot));
+  int f32 = sc_in_float(s), hessian = s->options.method == SC_NEWTON || s->options.precision == SC_MIXED;
+  if (slot->large) return sc_pack_large(slot, s->batch, f32, hessian, &places) && fill_dual(s, slot);
   slot->place = NULL;
-  return sc_pack_symbolic(slot, s->batch, f32, &w->packer, &places) && (!dual || sc_pack_dual(slot)) && sc_pack_numbers(slot, s->batch, &w->packer);
+  return sc_pack_symbolic(slot, s->batch, f32, &w->packer, &places) && fill_dual(s, slot) && sc_pack_numbers(slot, s->batch, &w->packer);
 }
 
 void sc_slot_prepare(const sc_solver *s, sc_worker *w, sc_slot *slot) {
@@ -93,6 +98,19 @@ static int start_results(sc_solver *s, const sc_batch *batch, int all) {
   return 1;
 }
 
+int sc_solver_takes(const char *call, const sc_solver *s, const sc_batch *batch) {
+  if (s->options.method != SC_DIRECT) return SC_OK;
+  for (int i = 0; i < batch->nenv; i++) {
+    const sc_env *e = &batch->env[i];
+    for (int r = 0; r < (e->bad ? 0 : e->nefc); r++)
+      if (e->type[r] != SC_EQUALITY)
+        return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: environment %d: row %d is %s, and the method direct solves equalities only: use newton, cg or pgs",
+                            call, i, r,
+                            sc_type_is_friction(e->type[r]) ? "dry friction" : e->type[r] < SC_CONTACT_FRICTIONLESS ? "a limit" : "of a contact");
+  }
+  return SC_OK;
+}
+
 int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
   s->packed = s->solved = s->ran = 0;
   s->npack = 0;
@@ -107,6 +125,8 @@ int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
 
 int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
   if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_pack: %s is NULL", s ? "batch" : "solver");
+  int code = sc_solver_takes("sc_solver_pack", s, batch);
+  if (code) return code;
   int npack = sc_solver_begin(s, batch, 1);
   if (npack >= 0 && resize_slots(s, npack)) {
     sc_pool_each(s->context->pool, npack, fill, s);

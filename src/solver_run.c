@@ -188,6 +188,8 @@ static void pack_and_run(void *arg, int i, int who) {
 
 int sc_solve(sc_solver *s, const sc_batch *batch) {
   if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solve: %s is NULL", s ? "batch" : "solver");
+  int code = sc_solver_takes("sc_solve", s, batch);
+  if (code) return code;
   int npack = sc_solver_begin(s, batch, 0);
   s->npack = npack < 0 ? 0 : npack;
   sc_pool_each(s->context->pool, s->npack, pack_and_run, s);

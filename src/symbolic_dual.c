@@ -51,3 +51,38 @@ int sc_pack_dual(sc_slot *slot) {
   p->yadr = adr, p->ycol = col;
   return 1;
 }
+
+/* ------------------------------------------------------------------ the square */
+
+/* the lists of a full lower triangle of nb block columns, one after another at `at`, in their order in sc_tiles */
+static void list_square(sc_tiles *t, int nb, int32_t *at) {
+  int n = nb * (nb + 1) / 2;
+  int32_t *adr = at, *row = adr + nb + 1, *rowadr = row + n, *rowtile = rowadr + nb + 1, *rowcol = rowtile + n - nb, *pairadr = rowcol + n - nb;
+  sc_pair *pair = (sc_pair *)(void *)(pairadr + n + 1), *next = pair;
+#define TILE(i, j) (adr[j] + (i) - (j))
+  adr[0] = rowadr[0] = pairadr[0] = 0;
+  for (int j = 0; j < nb; j++) {
+    adr[j + 1] = adr[j] + nb - j;
+    rowadr[j + 1] = rowadr[j] + j;
+  }
+  for (int j = 0; j < nb; j++)
+    for (int i = j; i < nb; i++) {
+      row[TILE(i, j)] = i;
+      if (i > j) rowtile[rowadr[i] + j] = TILE(i, j), rowcol[rowadr[i] + j] = j;
+      for (int k = 0; k < j; k++) *next++ = (sc_pair){TILE(i, k), TILE(j, k)};
+      pairadr[TILE(i, j) + 1] = (int32_t)(next - pair);
+    }
+#undef TILE
+  *t = (sc_tiles){nb, n, adr, row, rowadr, rowtile, rowcol, pairadr, pair};
+}
+
+int sc_pack_square(sc_slot *slot) {
+  int rows = slot->pack.nefc < SC_DIRECT_ROWS ? slot->pack.nefc : SC_DIRECT_ROWS, nb = (rows + 3) / 4;
+  size_t n = (size_t)nb * ((size_t)nb + 1) / 2, pairs = n * ((size_t)nb + 2) / 3 - n; /* sum of j (nb - j) */
+  if (!slot->square.data || slot->a.nb != nb) {
+    if (!sc_buffer_get(&slot->square, (4 * n + 3 + 2 * pairs) * sizeof(int32_t) + 16)) return 0;
+    list_square(&slot->a, nb, slot->square.data);
+  }
+  slot->pack.a = slot->a;
+  return 1;
+}

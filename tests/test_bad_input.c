@@ -133,6 +133,7 @@ static const bad_case usage_cases[] = {
     {"--max-contacts below its least", "solve ball.xml --max-contacts -1", 2, "--max-contacts", {0}},
     {"--threads below its least", "solve ball.xml --threads 0", 2, "--threads: \"0\" is not an integer in 1 .. 4096", {0}},
     {"--threads above its most", "solve ball.xml --threads 4097", 2, "--threads", {0}},
+    {"--method direct on a contact", "solve ball.xml --envs 3 --method direct", 3, "row 0 is of a contact, and the method direct solves equalities only", {0}},
     {"--method unknown", "solve ball.xml --method gauss", 2, "--method: \"gauss\" is not one of", {0}},
     {"--precision unknown", "solve ball.xml --precision f16", 2, "--precision: \"f16\" is not one of", {0}},
     {"--cone unknown", "solve ball.xml --cone round", 2, "--cone: \"round\" is not one of", {0}},

@@ -92,12 +92,14 @@ static void make_parameters(material *m, int i) {
   q->p.efc_solref = x, q->p.efc_solimp = x + 2 * n, q->p.efc_pos = x + 7 * n;
 }
 
-static material *make_material(void) {
+static material *make_material(int equalities) {
   material *m = calloc(1, sizeof *m);
   cr_assert(m);
+  static const problem_case few = {"few equalities", 3, 2, 0, 0, 0, 0, 0, 0, 0, 0}, many = {"many equalities", 40, 33, 0, 0, 0, 0, 0, 0, 1, 0};
   for (int i = 0; i < ENVS; i++) {
-    m->small[i] = make_problem(&problem_cases[3 + i % 3], (uint64_t)i);
-    m->large[i] = make_problem(&problem_cases[10 + i % 5], (uint64_t)i);
+    m->small[i] = make_problem(equalities ? &few : &problem_cases[3 + i % 3], (uint64_t)i);
+    m->large[i] = make_problem(equalities ? &many : &problem_cases[10 + i % 5], (uint64_t)i);
+    if (equalities) continue;
     if (i % 2) make_parameters(m, i);
   }
   return m;
@@ -119,7 +121,8 @@ static const memory_case memory_cases[] = {
     {"three threads, double", 3, SC_F64, SC_NEWTON, 0}, {"three threads, float", 3, SC_F32, SC_NEWTON, 0},
     {"one thread, mixed", 1, SC_MIXED, SC_NEWTON, 0},   {"cg, double", 1, SC_F64, SC_CG, 0},
     {"cg, float, three threads", 3, SC_F32, SC_CG, 0},  {"pgs, double", 1, SC_F64, SC_PGS, 0},
-    {"pgs, float, three threads", 3, SC_F32, SC_PGS, 0}, {"noslip, float", 1, SC_F32, SC_NEWTON, 3}};
+    {"pgs, float, three threads", 3, SC_F32, SC_PGS, 0}, {"noslip, float", 1, SC_F32, SC_NEWTON, 3},
+    {"direct, float", 1, SC_F32, SC_DIRECT, 0}};
 #define NMEMORY ((int)(sizeof memory_cases / sizeof *memory_cases))
 
 /* The objects, and what the large problems' right answer is. */
@@ -262,8 +265,8 @@ static void begin(subject *s, const material *m, const memory_case *c) {
 }
 
 Test(memory, every_allocation_may_fail, .init = need_allocator) {
-  material *m = make_material();
   for (int c = 0; c < NMEMORY; c++) {
+    material *m = make_material(memory_cases[c].method == SC_DIRECT);
     subject s;
     begin(&s, m, &memory_cases[c]);
     for (int k = 0; k < NACTION; k++) {
@@ -272,8 +275,8 @@ Test(memory, every_allocation_may_fail, .init = need_allocator) {
       cr_expect(n > 1 && n < MOST_CALLS, "%s: %s: %ld calls: the allocator of this test is not used, or never enough", s.c->name, actions[k].name, n);
     }
     free(s.answer);
+    free_material(m);
   }
-  free_material(m);
 }
 
 /* Threads that cannot start, before the C library has stacks of earlier ones. */
@@ -300,7 +303,7 @@ Test(memory, threads_that_cannot_start, .init = need_allocator) {
 
 /* An environment whose new problem found no memory still has the old one. */
 Test(memory, a_failed_set_changes_nothing, .init = need_allocator) {
-  material *m = make_material();
+  material *m = make_material(0);
   test_run old = open_run(NULL, 1, SC_F64, 1e-8, ENVS), t = open_run(NULL, 1, SC_F64, 1e-8, ENVS);
   for (int i = 0; i < ENVS; i++) {
     CALL(sc_batch_set(old.batch, i, &m->small[i].p));
@@ -361,8 +364,8 @@ Test(memory, a_large_system, .init = need_allocator) {
 
 /* Runs allocate nothing: what is packed can be solved as long as the process lives. */
 Test(memory, a_run_allocates_nothing, .init = need_allocator) {
-  material *m = make_material();
   for (int c = 0; c < NMEMORY; c++) {
+    material *m = make_material(memory_cases[c].method == SC_DIRECT);
     subject s = {.m = m, .c = &memory_cases[c]};
     advance(&s, 7);
     for (int k = 0; k < 3; k++) {
@@ -372,6 +375,6 @@ Test(memory, a_run_allocates_nothing, .init = need_allocator) {
       cr_expect(code == SC_OK && n == 0, "%s: %ld allocations", s.c->name, n);
     }
     forget(&s);
+    free_material(m);
   }
-  free_material(m);
 }

@@ -210,8 +210,8 @@ def _dense(rows, cols, values, rownnz, rowadr, colind):
 class Solver(_Child):
     """Workspace and settings.
 
-    method: "newton", "cg" or "pgs". precision: "f64", "f32" or "mixed" (factors in float, accuracy of double), of the
-    iteration; the certificate is always in double.
+    method: "newton", "cg", "pgs", or "direct" where every row is an equality. precision: "f64", "f32" or "mixed" (factors in
+    float, accuracy of double), of the iteration; the certificate is always in double.
     iterations, ls_iterations: at most (100; 50 line search evaluations per iteration).
     tolerance: of the scaled gradient and gap (1e-8). ls_tolerance: slope left by the line search, relative (0.01).
     warmstart: start at the problem's warm start where that is better than qacc_smooth (True).

@@ -118,7 +118,7 @@ def solve_model(model, states, sig=None, *, cone=None, jacobian=None, impratio=N
     states    (N, nstate) or (nstate,): what mj_getState gives, mj_stateSize(model, sig) numbers each
     sig       bits of mujoco.mjtState; None: mjSTATE_INTEGRATION. Parts that it lacks have the model's initial values
     cone ("pyramidal", "elliptic"), jacobian, impratio: instead of the model's own; not with a softcon.Model
-    method    "newton", "cg" or "pgs"; precision "f64", "f32" or "mixed"
+    method    "newton", "cg", "pgs" or "direct"; precision "f64", "f32" or "mixed"
     method, iterations, ls_iterations, tolerance, ls_tolerance, warmstart, noslip_iterations, noslip_tolerance:
               None: the model's own
     max_rows, max_contacts, threads, backend, context: as in solve

@@ -61,7 +61,7 @@ class Flag(enum.IntFlag):
     NOSLIP_APPLIED = 1 << 4
 
 
-METHODS = {"newton": 0, "cg": 1, "pgs": 2}
+METHODS = {"newton": 0, "cg": 1, "pgs": 2, "direct": 3}
 PRECISIONS = {"f64": 0, "f32": 1, "mixed": 2}
 CONES = {"pyramidal": 0, "elliptic": 1}
 JACOBIANS = {"dense": 0, "sparse": 1, "auto": 2}

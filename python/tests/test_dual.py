@@ -260,5 +260,47 @@ class Noslip(unittest.TestCase):
                     softcon.Solver(context, **option)
 
 
+class Direct(unittest.TestCase):
+    def problem(self, nv, nefc, seed, redundant=False):
+        rng = np.random.default_rng(seed)
+        C = rng.normal(size=(nv, nv))
+        J = rng.normal(size=(nefc, nv))
+        if redundant:
+            J[1::2] = J[::2][: nefc // 2]
+        M = C @ C.T + np.eye(nv)
+        D = 10 ** rng.uniform(0, 4, nefc)
+        return dict(M=M, J=J, qacc_smooth=rng.normal(size=nv), type="equality", D=D, aref=10 * rng.normal(size=nefc))
+
+    def test_against_numpy(self):
+        for nv, nefc, redundant in ((1, 1, False), (7, 5, False), (7, 30, True), (40, 33, False), (12, 256, True)):
+            with self.subTest(nv=nv, nefc=nefc):
+                q = self.problem(nv, nefc, seed=nv, redundant=redundant)
+                r = softcon.solve(**q, method="direct")
+                A = q["J"] @ np.linalg.solve(q["M"], q["J"].T)
+                f = np.linalg.solve(A + np.diag(1 / q["D"]), q["aref"] - q["J"] @ q["qacc_smooth"])
+                self.assertTrue(r.solved.all(), r)
+                self.assertEqual(r.iterations[0], 1)
+                np.testing.assert_allclose(r.efc_force[0], f, rtol=1e-8, atol=1e-8 * np.abs(f).max())
+                qacc = q["qacc_smooth"] + np.linalg.solve(q["M"], q["J"].T @ f)
+                np.testing.assert_allclose(r.qacc[0], qacc, rtol=1e-8, atol=1e-8)
+
+    def test_large_by_conjugate_gradients(self):
+        q = self.problem(30, 400, seed=5)
+        r = softcon.solve(**q, method="direct", iterations=20000, tolerance=1e-12)
+        newton = softcon.solve(**q, tolerance=1e-14)
+        self.assertTrue(r.solved.all(), r)
+        self.assertGreater(r.iterations[0], 1)
+        np.testing.assert_allclose(r.qacc, newton.qacc, rtol=1e-4, atol=1e-5)
+        few = softcon.solve(**q, method="direct", iterations=3)
+        self.assertEqual(few.status[0], "iteration_limit")
+
+    def test_other_rows_are_refused(self):
+        q = self.problem(4, 3, seed=1)
+        q["type"] = ["equality", "equality", "limit_joint"]
+        with self.assertRaisesRegex(softcon.Error, "environment 0: row 2 is a limit") as caught:
+            softcon.solve(**q, method="direct")
+        self.assertEqual(caught.exception.code, softcon.Code.UNSUPPORTED)
+
+
 if __name__ == "__main__":
     unittest.main()

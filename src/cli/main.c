@@ -68,10 +68,6 @@ void cli_note(const cli_options *options, const char *format, ...) {
 }
 
 int cli_refuse(const cli_options *o) {
-  char word[32];
-  static const char not_yet[] = "is not in this version";
-  if (o->method == METHOD_DIRECT)
-    return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
   if (o->device == DEVICE_CUDA)
     return cli_fail_with(
         EXIT_DEVICE, "--device cuda cannot be used: this version has no GPU kernels; --device cpu solves on the CPU");

@@ -32,7 +32,7 @@ static const option table[] = {
   {"envs",          "N",                      INTEGER, AT(envs), 0, INT_MAX, BOTH, "how many states to make (default 1024; bench 4096); with --recorded: to use at most"},
   {"seed",          "S",                      SEED,    AT(seed), 0, 0, BOTH, "seed of the states that are made (default 0)"},
   {"warmup",        "STEPS",                  INTEGER, AT(warmup), 0, 1e7, BOTH, "steps taken before a state is used (default 100)"},
-  {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH | FOR_REPLAY, "how to solve (default: the model's); this version: newton, cg, pgs"},
+  {"method",        "newton|cg|pgs|direct",   CHOICE,  AT(method), 0, 0, BOTH | FOR_REPLAY, "how to solve (default: the model's); direct: equalities only"},
   {"precision",     "f64|f32|mixed",          CHOICE,  AT(precision), 0, 0, BOTH | FOR_REPLAY, "of the iteration (default f64; bench all); mixed: factors in float, accuracy of double; the verdict is always in double"},
   {"cone",          "pyramidal|elliptic",     CHOICE,  AT(cone), 0, 0, BOTH | FOR_INSPECT, "friction cones (default: the model's)"},
   {"impratio",      "X",                      REAL,    AT(impratio), 1e-300, 1e300, BOTH | FOR_INSPECT, "ratio of frictional to normal impedance (default: the model's)"},
