@@ -140,7 +140,7 @@ FN mask factor_any(const factor_job *job, sc_work *w) {
 }
 
 /* v <- L^-1 v */
-FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
+FN_SHARED void solve_lower(const sc_tiles *t, const real *L, real *v) {
   for (int j = 0; j < t->nb; j++) {
     const real *A = L + 16 * t->adr[j];
     real y[4];
@@ -167,7 +167,7 @@ FN void solve_lower(const sc_tiles *t, const real *L, real *v) {
 }
 
 /* v <- L^-T v */
-FN void solve_upper(const sc_tiles *t, const real *L, real *v) {
+FN_SHARED void solve_upper(const sc_tiles *t, const real *L, real *v) {
   for (int i = t->nb - 1; i >= 0; i--) {
     const real *A = L + 16 * t->adr[i];
     real y[4];

@@ -11,18 +11,24 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
+#ifndef SC_TEAM
 #include "dual.inl"
 #include "pgs.inl"
-#include "peak.inl"
+#endif
 #if !SC_SINGLE
 #include "certificate.inl"
+#endif
+
+#ifndef SC_TEAM
+#include "peak.inl"
+#if !SC_SINGLE
 #include "narrow.inl"
 #include "noslip.inl"
 #endif
-
 extern const sc_kernels SC_KERNELS;
 #if SC_SINGLE
 const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs}, NULL, NULL, NULL, NULL, NULL, peak, PEAK_CHAINS};
 #else
 const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs}, prepare, certify, noslip, inverse, narrow, peak, PEAK_CHAINS};
+#endif
 #endif

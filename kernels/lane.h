@@ -33,7 +33,8 @@
 #ifndef SC_TEAM
 
 #define FN static inline __attribute__((always_inline, unused)) /* a function that is copied to its calls */
-#define PROC static                                             /* and a long one, that need not be */
+#define FN_SHARED FN                                            /* there only on the CPU: with SC_TEAM it is one of these */
+#define PROC static                                             /* a long one, that is called */
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define SYNC ((void)0)
 #define ONCE
@@ -42,7 +43,8 @@
 #else
 
 #define FN static __device__ __forceinline__
-#define PROC static __device__ __forceinline__
+#define FN_SHARED static __device__ __attribute__((noinline))
+#define PROC static __device__ __attribute__((noinline))
 #define RANK ((int)threadIdx.x)
 #define EACH(i, n) for (int i = RANK; i < (n); i += SC_TEAM)
 #define ONCE if (RANK == 0)
@@ -176,7 +178,7 @@ FN mask anywhere(mask m) { return __any_sync(0xffffffffu, m); }
 #else
 /* what each warp found, in turn */
 #define OF_WARPS(first, all)                                                                                                \
-  __shared__ real found[SC_TEAM / 32];                                                                                      \
+  static __shared__ real found[SC_TEAM / 32];                                                                               \
   if (RANK % 32 == 0) found[RANK / 32] = (first);                                                                           \
   SYNC;                                                                                                                     \
   x = found[0];                                                                                                             \

@@ -8,7 +8,7 @@
 #define NUM(p, field) ((real *)(p)->num[SC_SINGLE].field)
 
 /* y = A x for a symmetric A in tiles; absolute: |A| |x| */
-FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int absolute_value) {
+FN_SHARED void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int absolute_value) {
 #define ENTRY(e) (absolute_value ? absolute(e) : (e))
   EACH(part, TILE_PARTS * t->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part);
@@ -33,7 +33,7 @@ FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, int ab
 }
 
 /* y = J x - sub, sub NULL: 0;  absolute: |J| |x| + |sub| */
-FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int absolute_value) {
+FN_SHARED void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int absolute_value) {
   const real *J = NUM(p, J);
   EACH(r, p->nefc) {
     real s[4] = {splat(0), splat(0), splat(0), splat(0)};
@@ -51,7 +51,7 @@ FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, int a
 
 /* y = base + sign J' f over the rows that are in use; base may be NULL. The rows of a block column are the terms of its
  * diagonal tile in the Hessian */
-FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, int absolute_value) {
+FN_SHARED void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, int absolute_value) {
   const real *J = NUM(p, J);
   EACH(part, TILE_PARTS * p->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part), tile = p->h.adr[i];

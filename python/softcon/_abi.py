@@ -46,7 +46,13 @@ class Problem(Structure):
 class ContextOptions(Structure):
     """sc_context_options"""
 
-    _fields_ = _fields(c_size_t, "size") + _fields(c_int, "threads") + _fields(c_char_p, "backend")
+    _fields_ = (
+        _fields(c_size_t, "size")
+        + _fields(c_int, "threads")
+        + _fields(c_char_p, "backend")
+        + _fields(c_int, "device")
+        + _fields(c_void_p, "stream")
+    )
 
 
 class Rows(Structure):
