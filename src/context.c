@@ -56,10 +56,10 @@ static const sc_backend *find_backend(const char *name) {
   return NULL;
 }
 
-/* why a backend that has a name cannot be had, as an error */
+/* why a backend cannot be had, as an error */
 static int refuse_backend(const sc_backend *backend, const char *name) {
-  if (backend && backend->device)
-    return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: backend \"%s\": this build of softcon has no CUDA part", backend->name);
+  if (backend && backend->runs == has_cuda)
+    return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: this build of softcon has no CUDA part");
   return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: backend \"%.40s\" is unknown or this processor cannot run it", name);
 }
 
@@ -89,7 +89,7 @@ int sc_context_create(const sc_context_options *options, sc_context **out) {
   if (options->threads < 0 || options->threads > 4096)
     return sc_error_set(SC_ERROR_ARGUMENT, "sc_context_create: options.threads is %d, not in 0 .. 4096", options->threads);
   const sc_backend *backend = find_backend(options->backend);
-  if (!backend || (backend->device ? !&sc_cuda_backend : !backend->runs())) return refuse_backend(backend, options->backend);
+  if (!backend || (!backend->device && !backend->runs())) return refuse_backend(backend, options->backend);
   sc_context *c = calloc(1, sizeof *c);
   if (!c) return sc_error_set(SC_ERROR_MEMORY, "sc_context_create: no memory");
   int threads = options->threads ? options->threads : processors(), code = SC_OK;

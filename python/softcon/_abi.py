@@ -161,6 +161,7 @@ SOFTCON = {
     "sc_solver_destroy": (None, [c_void_p]),
     "sc_solver_pack": (c_int, [c_void_p, c_void_p]),
     "sc_solver_run": (c_int, [c_void_p]),
+    "sc_solver_wait": (c_int, [c_void_p]),
     "sc_solver_result": (c_int, [c_void_p, POINTER(Result)]),
     "sc_inverse_init": (None, [POINTER(Inverse)]),
     "sc_solver_inverse": (c_int, [c_void_p, POINTER(Inverse)]),

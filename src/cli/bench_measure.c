@@ -43,11 +43,11 @@ quartiles bench_quartiles(double *x, int n) {
   return (quartiles){quantile(x, n, 0.25), quantile(x, n, 0.5), quantile(x, n, 0.75)};
 }
 
-/* One thread is timed by the time that it has the core, which others' work does not lengthen; several by the wall's.
+/* One thread is timed by the time that it has the core, which others' work does not lengthen; several, and CUDA, by the wall's.
  * MuJoCo's solves are so short, and each counts with the median of three, that they need no such care. */
 static double clock_now(const bench *b) {
   struct timespec t;
-  if (sc_context_threads(b->timing) > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return seconds_now();
+  if (sc_context_threads(b->timing) > 1 || !strcmp(job_device(b->timing), "cuda") || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return seconds_now();
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -59,6 +59,7 @@ static int sample(const bench *b, samples *s, const sc_batch *batch, sc_solver *
     sc_phases p;
     double wall = seconds_now(), start = clock_now(b);
     int code = packed ? sc_solver_run(packed) : sc_solve(s->solver, batch);
+    if (!code) code = sc_solver_wait(packed ? packed : s->solver);
     x[n++] = clock_now(b) - start;
     wall = seconds_now() - wall;
     if (!code) code = sc_solver_phases(packed ? packed : s->solver, &p);
@@ -255,7 +256,7 @@ static int write_result(const bench *b, const bench_scene *scene, const job *j, 
   snprintf(path, sizeof path, "%.4000s/%s-%s.h5", b->folder, scene->file, precision);
   sc_store_run run = {
       .model = j->path, .mujoco_version = j->info.mujoco_version, .method = sc_method_name(j->method), .precision = precision};
-  run.cone = j->info.cone ? "elliptic" : "pyramidal", run.device = "cpu", run.backend = sc_context_backend(b->timing);
+  run.cone = j->info.cone ? "elliptic" : "pyramidal", run.device = job_device(b->timing), run.backend = sc_context_backend(b->timing);
   run.impratio = j->info.impratio, run.tolerance = rival->t.options.tolerance,
   run.iterations = rival->t.options.iterations;
   int code = sc_store_result_write(path, &run, j->info.nv, &rival->t.result, j->batch);

@@ -73,9 +73,6 @@ int cli_refuse(const cli_options *o) {
   if (o->method == METHOD_DIRECT)
     return cli_fail_with(EXIT_INPUT, "--method %s %s", options_word("method", o->method, word, sizeof word), not_yet);
   if (o->precision == PRECISION_MIXED) return cli_fail_with(EXIT_INPUT, "--precision mixed %s", not_yet);
-  if (o->device == DEVICE_CUDA)
-    return cli_fail_with(
-        EXIT_DEVICE, "--device cuda cannot be used: this version has no GPU kernels; --device cpu solves on the CPU");
   return 0;
 }
 

@@ -12,7 +12,12 @@ static uint32_t vc[LANES][LANES], serial, base_serial;
 static void *last;
 static std::set<std::pair<uint32_t, uint32_t>> seen;
 static Cell *scell, *dcell;
-static unsigned char *dknown, *dtouched; // a cell a byte of shared and of device memory
+// a cell a byte of shared and of device memory
+static unsigned char *dknown;
+struct Touch {
+  uint32_t launch, when, write;
+};
+static Touch *dtouched;
 static void *lazily(size_t k) {
   return mmap(0, k, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
@@ -21,7 +26,7 @@ static void setup() {
     scell = (Cell *)lazily(sizeof(Cell) * all_shared_size);
     dcell = (Cell *)lazily(sizeof(Cell) * (size_t)ARENA);
     dknown = (unsigned char *)lazily(ARENA);
-    dtouched = (unsigned char *)lazily(ARENA);
+    dtouched = (Touch *)lazily(sizeof(Touch) * (size_t)ARENA);
   }
 }
 static void joined(const int *g, int k) { // these lanes met at a barrier: what each did is before what all do next
@@ -105,11 +110,13 @@ static inline void access(uintptr_t a, size_t k, bool w, uint32_t pc) {
       return;
     }
     c = dcell + (p - dev);
-    (w ? n.written : n.read) += (long)k;
+    // lanes that read a byte between two meetings read it once
+    uint32_t now = (uint32_t)(n.barriers + n.exchanges);
     for (size_t o = 0; o < k; o++) {
-      unsigned char *x = dtouched + (p + o - dev), now = (unsigned char)(1 + n.launches % 255);
-      n.touched += *x != now;
-      *x = now;
+      Touch *x = dtouched + (p + o - dev);
+      n.touched += x->launch != (uint32_t)n.launches;
+      (w ? n.written : n.read) += x->launch != (uint32_t)n.launches || x->when != now || x->write != w;
+      *x = {(uint32_t)n.launches, now, (uint32_t)w};
     }
   } else {
     if (p < __executable_start || p >= end)

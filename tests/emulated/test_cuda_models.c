@@ -35,6 +35,20 @@ static test_run solve_states(const char *backend, int precision, const recorded 
   return t;
 }
 
+/* A run's launches and, where accesses are traced, its traffic: what it needs of device memory comes from there once, and
+ * then from caches, at most so many times. */
+#define MOST_TRAFFIC 6
+static void check_run(const test_run *t, const char *name) {
+  long launches = emu_count("launches"), moved = emu_count("read") + emu_count("written"), touched = emu_count("touched");
+  CALL(sc_solver_pack(t->solver, t->batch));
+  CALL(sc_solver_run(t->solver));
+  CALL(sc_solver_wait(t->solver));
+  launches = emu_count("launches") - launches;
+  moved = emu_count("read") + emu_count("written") - moved, touched = emu_count("touched") - touched;
+  cr_expect_eq(launches, 1, "%s: %ld launches", name, launches);
+  cr_expect_leq(moved, MOST_TRAFFIC * touched, "%s: %ld bytes moved for %ld that are needed", name, moved, touched);
+}
+
 static void check_model(const cJSON *entry, int elliptic) {
   recorded s = open_recorded(entry, elliptic);
   int n = s.n < MOST ? s.n : MOST;
@@ -49,6 +63,7 @@ static void check_model(const cJSON *entry, int elliptic) {
   cr_expect_leq(in_float.median, TOL_F32_QACC_MEDIAN, "%s, f32: median difference %g", s.name, in_float.median);
   cr_expect_leq(in_float.worst, TOL_F32_QACC_WORST, "%s, f32: state %d differs by %g", s.name, in_float.where, in_float.worst);
   cr_expect_leq(of_float.worst, TOL_F32_QACC_WORST, "%s, f32: state %d differs from the packs by %g", s.name, of_float.where, of_float.worst);
+  check_run(&f, s.name);
   cr_expect_leq(emu_count("races"), 0, "%s: %ld races", s.name, emu_count("races"));
   test_run *all[] = {&packs, &d, &f, &narrow};
   for (int k = 0; k < 4; k++) close_run(all[k]);
