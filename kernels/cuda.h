@@ -104,7 +104,8 @@ SC_BOTH static inline void sc_cuda_place_work(sc_cuda_map *m, const sc_cuda_env 
 
 /* The numbers in one precision, piece by piece: first those of rows and vectors, then M, L where the iteration reads it, and J,
  * while there is room. */
-SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_env *e, sc_numbers *n, size_t element, sc_cuda_copy *copy) {
+SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_env *e, sc_numbers *n, size_t element,
+                                                 sc_cuda_copy *copy) {
   const char *M = (const char *)n->M.at, *J = (const char *)n->J.at, *D = (const char *)n->D.at, *L = (const char *)n->L.at;
   const char *end = (const char *)n->alive.at + element;
   const char *const part[SC_CUDA_PIECES][2] = {{D, end}, {M, J}, {L, e->factor ? L + (J - M) : L}, {J, D}};
@@ -125,7 +126,8 @@ SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_e
 
 /* The whole of an environment. In float the certificate reads the numbers in double where they stand, and its workspace
  * lies over the iteration's; only its `a` is apart, since the one is made from the other. */
-SC_BOTH static inline void sc_cuda_place(sc_cuda_map *m, sc_cuda_env *e, int single, sc_work *iterate, sc_work *judge, sc_cuda_copy *copy) {
+SC_BOTH static inline void sc_cuda_place(sc_cuda_map *m, sc_cuda_env *e, int single, sc_work *iterate, sc_work *judge,
+                                         sc_cuda_copy *copy) {
   size_t element = single ? sizeof(float) : sizeof(double);
   if (single) {
     void *a = sc_cuda_take(m, (size_t)e->pack.nv4 * sizeof(double));

@@ -222,7 +222,8 @@ int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job 
     if (!code) drop_staged(m);
     if (!code) m->staged = (char *)calloc(1, at.bytes);
   }
-  if (!code && (!m || !m->staged || !slots)) code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
+  if (!code && (!m || !m->staged || !slots))
+    code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
   if (!code) code = reserve(&m->block, &m->capacity, at.bytes);
   if (!code) code = fill(m, job, &at, slots);
   if (!code) drop_staged(m);
@@ -247,7 +248,8 @@ int sc_cuda_run(sc_device_memory *m) {
   for (int k = 0; k < m->nlaunch; k++) {
     launch *l = &m->launches[k];
     void *args[] = {&l->args};
-    TRY("sc_solver_run", cudaLaunchKernel(l->kernel, dim3((unsigned)l->blocks), dim3((unsigned)l->threads), args, l->shared, m->device->stream));
+    dim3 blocks((unsigned)l->blocks), threads((unsigned)l->threads);
+    TRY("sc_solver_run", cudaLaunchKernel(l->kernel, blocks, threads, args, l->shared, m->device->stream));
   }
   return SC_OK;
 }
@@ -268,7 +270,8 @@ int sc_cuda_download(sc_device_memory *m) {
   size_t numbers = (size_t)((char *)m->there.nv_offset - from), flags = (size_t)((char *)m->there.flags - from);
   size_t end = (size_t)((char *)m->there.efc_state - from) + m->sizes.m;
   if (numbers) TRY("sc_solver_result", cudaMemcpyAsync(to, from, numbers, cudaMemcpyDeviceToHost, stream));
-  if (end > flags) TRY("sc_solver_result", cudaMemcpyAsync(to + flags, from + flags, end - flags, cudaMemcpyDeviceToHost, stream));
+  if (end > flags)
+    TRY("sc_solver_result", cudaMemcpyAsync(to + flags, from + flags, end - flags, cudaMemcpyDeviceToHost, stream));
   TRY("sc_solver_result", cudaStreamSynchronize(stream));
   return SC_OK;
 }
