@@ -7,6 +7,7 @@ function(softcon_kernel isa scalar lanes)
   target_compile_definitions(${name} PRIVATE SC_ISA=${isa} SC_LANES=${lanes} SC_SINGLE=$<STREQUAL:${scalar},f32>)
   target_compile_options(${name} PRIVATE ${SOFTCON_KERNEL_FLAGS} -ffp-contract=fast ${ARGN})
   target_sources(softcon PRIVATE $<TARGET_OBJECTS:${name}>)
+  set_property(GLOBAL APPEND PROPERTY softcon_kernels ${name})
 endfunction()
 
 softcon_kernel(reference f32 1 -ffp-contract=off) # beside reference.c, which is double

@@ -1,8 +1,9 @@
 # Helper functions of this project's CMakeLists.txt files.
 
-add_compile_options(-Wall -Wextra -Wshadow -Wconversion)
+set(host_language $<COMPILE_LANGUAGE:C,CXX>) # nvcc has options of its own
+add_compile_options("$<${host_language}:-Wall;-Wextra;-Wshadow;-Wconversion>")
 if(SOFTCON_WERROR)
-  add_compile_options(-Werror)
+  add_compile_options($<${host_language}:-Werror>)
 endif()
 if(SOFTCON_SANITIZE)
   add_compile_options(-fsanitize=${SOFTCON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -44,7 +44,7 @@ FN void cg_direction(const sc_pack *p, sc_work *w, iteration *st, cg_state *cg, 
 }
 
 /* one step of every live lane; the lanes that found none in another direction than -z are returned */
-PROC mask cg_step(const sc_pack *p, sc_work *w, iteration *st, const cg_state *cg, int fresh) {
+FN mask cg_step(const sc_pack *p, sc_work *w, iteration *st, const cg_state *cg, int fresh) {
   const real *tau = NUM(p, tau), one = splat(1);
   real *a = w->a, *a1 = w->a1, *Ma = w->Ma, *Ma1 = w->Ma1, *x = w->x, *x1 = w->x1, *Jv = w->Jv, *v = w->v, alpha;
   mul_sym(&p->m, NUM(p, M), v, Ma1, NULL);
@@ -53,6 +53,7 @@ PROC mask cg_step(const sc_pack *p, sc_work *w, iteration *st, const cg_state *c
   along s = slope_at(p, x, Jv, splat(0), dot_minus(p, v, Ma, tau), q2);
   mask down = both(st->live, both(lt(st->slope0, splat(0)), lt(splat(0), s.curv)));
   real t = sel(down, -st->slope0 / sel(down, s.curv, one), splat(0));
+  SYNC;
   EACH(i, p->nv4) {
     v[i] *= t;
     Ma1[i] = Ma[i] + t * Ma1[i];
@@ -105,11 +106,11 @@ FN void cg_stop(const sc_pack *p, sc_work *w, iteration *st, cg_state *cg, int i
 PROC void cg(const sc_pack *p, sc_work *w) {
   iteration st = start(p, w);
   cg_state state;
-  real *v = w->v, *z1 = w->z1;
+  real *v = w->v, *z1 = w->z1, *g1 = w->g1;
   state.plain = never();
   state.floor = splat(0);
   mask plain = always();
-  EACH(i, p->nv4) v[i] = z1[i] = splat(0);
+  EACH(i, p->nv4) v[i] = z1[i] = g1[i] = splat(0); /* no step before the first */
   SYNC;
   cg_precondition(p, w, &st, &state);
   cg_stop(p, w, &st, &state, 0);

@@ -140,7 +140,7 @@ FN mask factor_any(const factor_job *job, sc_work *w) {
 }
 
 /* v <- L^-1 v, and w <- L^-1 w unless it is NULL: the factor is read once for both */
-FN void solve_lower_both(const sc_tiles *t, const real *L, real *v, real *w) {
+FN_SHARED void solve_lower_both(const sc_tiles *t, const real *L, real *v, real *w) {
   real *const vectors[2] = {v, w};
   const int n = w ? 2 : 1;
   for (int j = 0; j < t->nb; j++) {
@@ -176,7 +176,7 @@ FN void solve_lower_both(const sc_tiles *t, const real *L, real *v, real *w) {
 FN void solve_lower(const sc_tiles *t, const real *L, real *v) { solve_lower_both(t, L, v, NULL); }
 
 /* v <- L^-T v */
-FN void solve_upper(const sc_tiles *t, const real *L, real *v) {
+FN_SHARED void solve_upper(const sc_tiles *t, const real *L, real *v) {
   for (int i = t->nb - 1; i >= 0; i--) {
     const real *A = L + 16 * t->adr[i];
     real y[4];

@@ -73,7 +73,7 @@ PROC void starting_point(const sc_pack *p, sc_work *w) {
 }
 
 /* before the first step: the starting point, and what is there */
-PROC iteration start(const sc_pack *p, sc_work *w) {
+FN iteration start(const sc_pack *p, sc_work *w) {
   iteration it;
   starting_point(p, w);
   it.live = lt(splat(0), *NUM(p, alive));

@@ -11,12 +11,18 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
+#ifndef SC_TEAM
 #include "dual.inl"
 #include "pgs.inl"
 #include "direct.inl"
-#include "peak.inl"
+#endif
 #if !SC_SINGLE
 #include "certificate.inl"
+#endif
+
+#ifndef SC_TEAM
+#include "peak.inl"
+#if !SC_SINGLE
 #include "narrow.inl"
 #include "noslip.inl"
 #endif
@@ -27,4 +33,5 @@ extern const sc_kernels SC_KERNELS;
 const sc_kernels SC_KERNELS = {SC_LANES, 1, {newton, cg, pgs, direct}, NULL, NULL, NULL, NULL, NULL, NULL, correct, peak, PEAK_CHAINS};
 #else
 const sc_kernels SC_KERNELS = {SC_LANES, 0, {newton, cg, pgs, direct}, prepare, certify, noslip, inverse, narrow, refine, NULL, peak, PEAK_CHAINS};
+#endif
 #endif

@@ -33,8 +33,9 @@
 #ifndef SC_TEAM
 
 #define FN static inline __attribute__((always_inline, unused)) /* a function that is copied to its calls */
-#define PROC static                                             /* and a long one, that need not be */
-/* and one that must not be: the same code, and so the same rounding, whoever calls it */
+#define FN_SHARED FN                                            /* there only on the CPU: with SC_TEAM it is one of these */
+#define PROC static                                             /* a long one, that is called */
+/* and one that must be called: the same code, and so the same rounding, whoever calls it */
 #ifdef __clang__
 #define SHARED static __attribute__((noinline, unused))
 #else
@@ -48,7 +49,8 @@
 #else
 
 #define FN static __device__ __forceinline__
-#define PROC static __device__ __forceinline__
+#define FN_SHARED static __device__ __attribute__((noinline))
+#define PROC static __device__ __attribute__((noinline))
 #define SHARED PROC
 #define RANK ((int)threadIdx.x)
 #define EACH(i, n) for (int i = RANK; i < (n); i += SC_TEAM)
@@ -197,7 +199,7 @@ FN mask anywhere(mask m) { return __any_sync(0xffffffffu, m); }
 #else
 /* what each warp found, in turn */
 #define OF_WARPS(first, all)                                                                                                \
-  __shared__ real found[SC_TEAM / 32];                                                                                      \
+  static __shared__ real found[SC_TEAM / 32];                                                                               \
   if (RANK % 32 == 0) found[RANK / 32] = (first);                                                                           \
   SYNC;                                                                                                                     \
   x = found[0];                                                                                                             \

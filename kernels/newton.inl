@@ -28,7 +28,7 @@ FN void newton_direction(const sc_pack *p, sc_work *w, iteration *st) {
 }
 
 /* one step of every live lane */
-PROC void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
+FN void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
   real *a = w->a, *a1 = w->a1, *v = w->v, *x = w->x, *x1 = w->x1, *Jv = w->Jv;
   EACH(i, p->nv4) a1[i] = a[i] + v[i];
   SYNC;

@@ -14,15 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __CUDACC__
+#define SC_BOTH __host__ __device__ /* a function for the host and for the device */
+#else
+#define SC_BOTH
+#endif
+
 /* An array of numbers whose type is that of the kernels that read it. */
 #ifndef __cplusplus
 typedef void *sc_array;
 #else
-#ifdef __CUDACC__
-#define SC_BOTH __host__ __device__
-#else
-#define SC_BOTH
-#endif
 struct sc_array { /* C++ has no implicit conversion from void * */
   void *at;
   sc_array() = default;
@@ -63,6 +64,24 @@ typedef struct sc_numbers {
   sc_array alive;           /* [1] 1: a lane with an environment whose M is positive definite, else 0 */
   sc_array L;               /* [16 m.ntile] Cholesky factor of M; in float only for the methods that read it, else NULL */
 } sc_numbers;
+
+/* Every array of sc_numbers and its elements, in the order in which they lie in memory one after another; L, the factor of
+ * M, comes last. cones: elements of `cone`. */
+#define SC_NUMBER_FIELDS(F, p, cones)                                                                                       \
+  F(M, 16 * (size_t)(p)->m.ntile)                                                                                           \
+  F(J, 4 * (size_t)(p)->nblock)                                                                                             \
+  F(D, (size_t)(p)->nefc)                                                                                                   \
+  F(aref, (size_t)(p)->nefc)                                                                                                \
+  F(eta, (size_t)(p)->nf)                                                                                                   \
+  F(edge, (size_t)(p)->nf)                                                                                                  \
+  F(pair, (size_t)(p)->nu)                                                                                                  \
+  F(cone, (size_t)(cones))                                                                                                  \
+  F(tau, (size_t)(p)->nv4)                                                                                                  \
+  F(s, (size_t)(p)->nv4)                                                                                                    \
+  F(warm, (size_t)(p)->nv4)                                                                                                 \
+  F(given, 3)                                                                                                               \
+  F(scale, 1)                                                                                                               \
+  F(alive, 1)
 
 typedef struct sc_pack {
   int32_t nb, nv4, nefc, nblock;
@@ -128,6 +147,14 @@ typedef struct sc_refinement {
   int begun;                /* 0: no step was taken yet, work->a is the iteration's answer */
   unsigned live;            /* lanes that want a step, as bits */
 } sc_refinement;
+
+/* Every array of numbers of sc_work and its numbers, those of all lanes, s being their sizes; and of one lane, nb and rows. */
+typedef struct sc_work_sizes { size_t H, Z, Y, B, A, u, nv4, nefc, pivot, lane, nb, rows; } sc_work_sizes;
+#define SC_WORK_FIELDS(F)                                                                                                   \
+  F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4) F(z1, s.nv4)         \
+  F(pivot, s.pivot) F(lane, s.lane) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)        \
+  F(Jv, s.nefc) F(H, s.H) F(Z, s.Z) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u)
+#define SC_LANE_NUMBERS 6 /* of `lane`, for each lane */
 
 #define SC_NKERNEL 4 /* methods (newton, cg, pgs, direct), numbered as in sc_method */
 #define SC_DIRECT_ROWS 256 /* of an environment, up to which `direct` forms its A + R */

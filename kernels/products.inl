@@ -20,7 +20,7 @@ FN void mul_tile(const real *a, int down, int across, const real *x, real *s, re
 }
 
 /* y = A x, size = |A| |x| for a symmetric A in tiles */
-FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, real *size) {
+FN_SHARED void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, real *size) {
   EACH(part, TILE_PARTS * t->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part);
     real sums[TILE_ROWS], sizes[TILE_ROWS], *s = y ? sums : NULL, *z = size ? sizes : NULL;
@@ -39,7 +39,7 @@ FN void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, real *
 }
 
 /* y = J x - sub, sub NULL: 0;  size = |J| |x| + |sub| */
-FN void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, real *size) {
+FN_SHARED void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y, real *size) {
   const real *J = NUM(p, J);
   EACH(r, p->nefc) {
     real s[4] = {splat(0), splat(0), splat(0), splat(0)}, z[4] = {splat(0), splat(0), splat(0), splat(0)};
@@ -62,7 +62,7 @@ typedef struct { const real *weight; real *sum; } jac_size;
 
 /* y = base + sign J' f over the rows that are in use; base may be NULL. The rows of a block column are the terms of its
  * diagonal tile in the Hessian. size: besides, and then over all rows */
-FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, const jac_size *size) {
+FN_SHARED void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, const jac_size *size) {
   const real *J = NUM(p, J);
   EACH(part, TILE_PARTS * p->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part), tile = p->h.adr[i];

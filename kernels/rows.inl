@@ -12,7 +12,7 @@
   EACH(c_, (p)->ncone[kind]) {                                                                                              \
     enum { d = dim };                                                                                                       \
     int row = first + c_ * dim;                                                                                             \
-    const real *coef = coefs + c_ * CONE_COEF(dim);                                                                         \
+    const real *coef __attribute__((unused)) = coefs + c_ * CONE_COEF(dim);                                                                         \
     (void)coef;                                                                                                             \
     call;                                                                                                                   \
   }                                                                                                                         \

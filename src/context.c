@@ -11,6 +11,7 @@
 extern const sc_kernels sc_kernels_reference, sc_kernels_reference_f32x1;
 
 static int always(void) { return 1; }
+static int has_cuda(void) { return &sc_cuda_backend && sc_cuda_backend.present(); }
 
 #ifdef SC_HAVE_X86
 extern const sc_kernels sc_kernels_sse2_f64x1, sc_kernels_sse2_f32x1, sc_kernels_avx2_f64x1, sc_kernels_avx2_f32x1, sc_kernels_avx512_f64x1,
@@ -30,14 +31,15 @@ extern const sc_kernels sc_kernels_base_f64x1, sc_kernels_base_f32x1, sc_kernels
 /* fastest first, as measured: packs of 512 bits take 0.7 to 0.9 of the time of 256 (bench/README.md) */
 static const sc_backend backends[] = {
 #ifdef SC_HAVE_X86
-    {"avx512", has_avx512, &sc_kernels_avx512_f64x8, &sc_kernels_avx512_f32x16, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1},
-    {"avx512vl", has_avx512, &sc_kernels_avx512vl_f64x4, &sc_kernels_avx512vl_f32x8, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1},
-    {"avx2", has_avx2, &sc_kernels_avx2_f64x4, &sc_kernels_avx2_f32x8, &sc_kernels_avx2_f64x1, &sc_kernels_avx2_f32x1},
-    {"sse2", always, &sc_kernels_sse2_f64x2, &sc_kernels_sse2_f32x4, &sc_kernels_sse2_f64x1, &sc_kernels_sse2_f32x1},
+    {"avx512", has_avx512, &sc_kernels_avx512_f64x8, &sc_kernels_avx512_f32x16, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1, NULL},
+    {"avx512vl", has_avx512, &sc_kernels_avx512vl_f64x4, &sc_kernels_avx512vl_f32x8, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1, NULL},
+    {"avx2", has_avx2, &sc_kernels_avx2_f64x4, &sc_kernels_avx2_f32x8, &sc_kernels_avx2_f64x1, &sc_kernels_avx2_f32x1, NULL},
+    {"sse2", always, &sc_kernels_sse2_f64x2, &sc_kernels_sse2_f32x4, &sc_kernels_sse2_f64x1, &sc_kernels_sse2_f32x1, NULL},
 #else
-    {"base", always, &sc_kernels_base_f64x2, &sc_kernels_base_f32x4, &sc_kernels_base_f64x1, &sc_kernels_base_f32x1},
+    {"base", always, &sc_kernels_base_f64x2, &sc_kernels_base_f32x4, &sc_kernels_base_f64x1, &sc_kernels_base_f32x1, NULL},
 #endif
-    {"reference", always, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1},
+    {"reference", always, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, NULL},
+    {"cuda", has_cuda, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_cuda_backend}, /* never "auto" */
 };
 #define NBACKEND ((int)(sizeof backends / sizeof *backends))
 
@@ -50,8 +52,15 @@ const char *sc_backend_name(int i) {
 static const sc_backend *find_backend(const char *name) {
   int automatic = !name || !strcmp(name, "auto");
   for (int k = 0; k < NBACKEND; k++)
-    if ((automatic || !strcmp(name, backends[k].name)) && backends[k].runs()) return &backends[k];
+    if (automatic ? !backends[k].device && backends[k].runs() : !strcmp(name, backends[k].name)) return &backends[k];
   return NULL;
+}
+
+/* why a backend cannot be had, as an error */
+static int refuse_backend(const sc_backend *backend, const char *name) {
+  if (backend && backend->runs == has_cuda)
+    return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: this build of softcon has no CUDA part");
+  return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: backend \"%.40s\" is unknown or this processor cannot run it", name);
 }
 
 /* ------------------------------------------------------------------ context */
@@ -80,15 +89,20 @@ int sc_context_create(const sc_context_options *options, sc_context **out) {
   if (options->threads < 0 || options->threads > 4096)
     return sc_error_set(SC_ERROR_ARGUMENT, "sc_context_create: options.threads is %d, not in 0 .. 4096", options->threads);
   const sc_backend *backend = find_backend(options->backend);
-  if (!backend)
-    return sc_error_set(SC_ERROR_DEVICE, "sc_context_create: backend \"%.40s\" is unknown or this processor cannot run it", options->backend);
-  sc_context *c = malloc(sizeof *c);
+  if (!backend || (!backend->device && !backend->runs())) return refuse_backend(backend, options->backend);
+  sc_context *c = calloc(1, sizeof *c);
   if (!c) return sc_error_set(SC_ERROR_MEMORY, "sc_context_create: no memory");
-  int threads = options->threads ? options->threads : processors();
-  *c = (sc_context){backend, sc_pool_create(threads)};
-  if (!c->pool) {
+  int threads = options->threads ? options->threads : processors(), code = SC_OK;
+  c->backend = backend;
+  c->pool = sc_pool_create(threads);
+  if (!c->pool)
+    code = sc_error_set(SC_ERROR_MEMORY, "sc_context_create: %d threads cannot be started", threads);
+  else if (backend->device)
+    code = backend->device->open(options->device, options->stream, &c->device);
+  if (code) {
+    if (c->pool) sc_pool_destroy(c->pool);
     free(c);
-    return sc_error_set(SC_ERROR_MEMORY, "sc_context_create: %d threads cannot be started", threads);
+    return code;
   }
   *out = c;
   return SC_OK;
@@ -96,6 +110,7 @@ int sc_context_create(const sc_context_options *options, sc_context **out) {
 
 void sc_context_destroy(sc_context *context) {
   if (!context) return;
+  if (context->device) context->backend->device->close(context->device);
   sc_pool_destroy(context->pool);
   free(context);
 }

@@ -18,14 +18,14 @@ size_t sc_pack_elements(const sc_pack *p) {
 #define FIELD(name, count) n += (count);
   SC_NUMBER_FIELDS(FIELD, p, sc_pack_cone_elements(p))
 #undef FIELD
-  return n;
+  return (n + 3) / 4 * 4;
 }
 
 void sc_numbers_place(const sc_pack *p, sc_numbers *n, char *at, size_t size, int factor) {
+  n->L = factor ? at + sc_pack_elements(p) * size : NULL;
 #define FIELD(name, count) n->name = at, at += (count) * size;
   SC_NUMBER_FIELDS(FIELD, p, sc_pack_cone_elements(p))
 #undef FIELD
-  n->L = factor ? at : NULL;
 }
 
 /* One part of a pack, and the environments in its first n lanes. */
@@ -293,6 +293,8 @@ int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer) {
       t.envrow[l] = (const int32_t *)packer->envrow.data + (size_t)lane * (size_t)p->nefc;
       t.n = l + 1;
     }
+    size_t used = (size_t)((double *)t.num->alive - (double *)t.num->M) / t.lanes + 1; /* then comes what L is aligned by */
+    zero(&t, (double *)t.num->M + used * t.lanes, sc_pack_elements(p) - used);
     fill_inertia(&t, packer->same ? packer->place.data : NULL);
     fill_dofs(&t);
     fill_rows(&t, offset + offsets);

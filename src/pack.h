@@ -3,35 +3,7 @@
 #define SC_PACK_H
 
 #include "batch.h"
-
-#define SC_MAX_LANES 16
-
-/* Memory that grows and is used again. */
-typedef struct sc_buffer {
-  void *data;
-  size_t capacity;
-} sc_buffer;
-
-/* A pack and the memory behind it. Its numbers in double stand in `parts` parts of `lanes` lanes each: float has twice the
- * lanes of double, and the certificate of a float pack runs on one part after the other. */
-#define SC_MAX_PARTS 2
-typedef struct sc_slot {
-  sc_pack pack;             /* its num[SC_F64] is part[0] */
-  sc_numbers part[SC_MAX_PARTS];
-  int parts, lanes;
-  int factor_f32;           /* whether the numbers in float have the factor of M too */
-  int env[SC_MAX_LANES];    /* environment of each lane, part by part; -1: none */
-  unsigned beyond_float;    /* lanes, as bits, with a number too large for float */
-  int large;                /* one environment alone, in one lane: large.c */
-  const int32_t *place;     /* large: position of each dof; NULL: dof i stands at nv-1-i */
-  int borrows;              /* its integers are those of a packer's structure, until that packer makes another pack */
-  void *block;
-  size_t capacity;
-  size_t wanted;            /* large: bytes of the pack, known before they are taken */
-  sc_buffer dual;           /* the pack's yadr and ycol */
-  sc_buffer square;         /* lists of its tiles a, ... */
-  sc_tiles a;               /* and these */
-} sc_slot;
+#include "slot.h"
 
 /* where dof i of an environment stands */
 static inline size_t sc_slot_position(const sc_slot *slot, size_t nv, size_t i) { return slot->place ? (size_t)slot->place[i] : nv - 1 - i; }
@@ -111,24 +83,7 @@ int sc_pack_numbers(sc_slot *slot, const sc_batch *batch, sc_packer *packer);
 /* And from these in float; a lane with a number that is too large for it is not alive there. pack.c */
 void sc_pack_narrow(sc_slot *slot, const sc_kernels *kernels);
 
-/* The arrays of sc_numbers and their element counts, in the order in which they lie in memory; L, the factor of M, comes last. */
-#define SC_NUMBER_FIELDS(F, p, cones)                                                                                       \
-  F(M, 16 * (size_t)(p)->m.ntile)                                                                                           \
-  F(J, 4 * (size_t)(p)->nblock)                                                                                             \
-  F(D, (size_t)(p)->nefc)                                                                                                   \
-  F(aref, (size_t)(p)->nefc)                                                                                                \
-  F(eta, (size_t)(p)->nf)                                                                                                   \
-  F(edge, (size_t)(p)->nf)                                                                                                  \
-  F(pair, (size_t)(p)->nu)                                                                                                  \
-  F(cone, (size_t)(cones))                                                                                                  \
-  F(tau, (size_t)(p)->nv4)                                                                                                  \
-  F(s, (size_t)(p)->nv4)                                                                                                    \
-  F(warm, (size_t)(p)->nv4)                                                                                                 \
-  F(given, 3)                                                                                                               \
-  F(scale, 1)                                                                                                               \
-  F(alive, 1)
-
-/* elements of the fields above, and of `cone` among them */
+/* elements of the fields of SC_NUMBER_FIELDS, rounded up so that L begins at a multiple of four; and of `cone` among them */
 size_t sc_pack_cone_elements(const sc_pack *pack);
 size_t sc_pack_elements(const sc_pack *pack);
 

@@ -215,17 +215,21 @@ typedef struct sc_context_options {
   size_t size;                /* sizeof(sc_context_options); set by sc_context_options_init */
   int threads;                /* worker threads, the caller's included; 0 (default): as many as the process may run on */
   const char *backend;        /* NULL or "auto" (default): the fastest for this processor; "reference": one lane of double;
-                                 or one of sc_backend_name() */
+                                 or one of sc_backend_name(), which may be "cuda" */
+  int device;                 /* "cuda": which of CUDA's devices; default 0 */
+  void *stream;               /* "cuda": a cudaStream_t of that device, on which everything is ordered; borrowed until the
+                                 context is destroyed. NULL (default): the context makes one */
 } sc_context_options;
 
 SC_API void sc_context_options_init(sc_context_options *options);
 
-/* options may be NULL. Errors: argument, memory, SC_ERROR_DEVICE for a backend that this processor does not have. */
+/* options may be NULL. Errors: argument, memory; SC_ERROR_DEVICE for a backend that this processor does not have, for "cuda"
+ * without driver or device or in a build without CUDA, and whatever CUDA reports. */
 SC_API int sc_context_create(const sc_context_options *options, sc_context **out);
 SC_API void sc_context_destroy(sc_context *context);     /* NULL is allowed; destroy batches and solvers first */
 SC_API const char *sc_context_backend(const sc_context *context);
 SC_API int sc_context_threads(const sc_context *context);
-SC_API const char *sc_backend_name(int i);               /* i-th backend that this processor can run; NULL past the end */
+SC_API const char *sc_backend_name(int i);               /* i-th backend that can be used here; NULL past the end */
 
 /* Call work(arg, i, worker) for i = 0 .. n-1, spread over the context's threads in no fixed order; worker is in
  * 0 .. threads-1 and no two calls share one at a time. Returns when all are done; not from inside `work`. */
@@ -330,14 +334,20 @@ SC_API size_t sc_solver_bytes(const sc_solver *solver); /* memory that it holds 
 SC_API int sc_solver_pack(sc_solver *solver, const sc_batch *batch);
 
 /* Solve and certify what was packed last. Allocates nothing; may be repeated, with the same result. After sc_solve there is
- * nothing left to do, and nothing is done. */
+ * nothing left to do, and nothing is done. With "cuda" the work is enqueued on the context's stream and the call returns at
+ * once; it can be captured in a CUDA graph, which may be replayed until the solver packs again or is destroyed. */
 SC_API int sc_solver_run(sc_solver *solver);
 
+/* Return when all runs are done; only "cuda" has something to wait for. */
+SC_API int sc_solver_wait(sc_solver *solver);
+
 /* Both, pack by pack: each worker has one pack in memory, whatever the number of environments. The results are those of
- * sc_solver_pack and sc_solver_run, bit by bit. Allocates nothing when the same batch, or one alike, was solved before. */
+ * sc_solver_pack and sc_solver_run, bit by bit. Allocates nothing when the same batch, or one alike, was solved before. With
+ * "cuda" it is the one and then the other. */
 SC_API int sc_solve(sc_solver *solver, const sc_batch *batch);
 
 /* The answers, environment by environment. Arrays are borrowed: valid until the solver packs again or is destroyed.
+ * With "cuda" this call waits for the stream and copies them from the device, each time.
  * An environment without an answer (bad_input, not_spd, not_finite) has NaN in qacc, qfrc_constraint, efc_force, gap,
  * gap_floor, qacc_bound, objective. gap, floor and bound are computed in double from the data as handed
  * over and qacc as delivered: with g = M a - qfrc_smooth - J'f(J a - aref),
@@ -389,7 +399,7 @@ SC_API void sc_inverse_init(sc_inverse *inverse);
  * sc_solver_run that was not made). */
 SC_API int sc_solver_inverse(sc_solver *solver, const sc_inverse *inverse);
 
-/* Seconds spent, added up over threads, by the last sc_solver_pack and sc_solver_run. */
+/* Seconds spent, added up over threads, by the last sc_solver_pack and sc_solver_run; "cuda" has only `pack`. */
 typedef struct sc_phases {
   double pack, solve, certificate, unpack;
 } sc_phases;

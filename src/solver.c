@@ -40,6 +40,9 @@ int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_s
   }
   int code = check_options(options);
   if (code) return code;
+  if (context->device && (options->method > SC_CG || options->precision == SC_MIXED || options->noslip_iterations > 0))
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "sc_solver_create: backend \"%s\" has the methods %d (newton) and %d (cg), no mixed precision and no noslip",
+                        context->backend->name, SC_NEWTON, SC_CG);
   sc_solver *s = calloc(1, sizeof *s);
   sc_worker *workers = calloc((size_t)sc_context_threads(context), sizeof *workers);
   if (!s || !workers) {
@@ -71,6 +74,7 @@ void sc_solver_destroy(sc_solver *s) {
     free(s->workers[i].block);
   }
   free(s->workers);
+  if (s->memory) s->context->backend->device->forget(s->memory);
   free(s->r.block);
   free(s->keys.data);
   free(s);
@@ -85,6 +89,10 @@ double sc_now(void) {
 int sc_solver_result(const sc_solver *s, sc_result *out) {
   if (!s || !out) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_result: %s is NULL", s ? "result" : "solver");
   if (!s->packed) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_result: nothing is packed");
+  if (s->memory) {
+    int code = s->context->backend->device->download(s->memory);
+    if (code) return code;
+  }
   const sc_results *r = &s->r;
   *out = (sc_result){.nenv = s->nenv, .nv_offset = r->nv_offset, .efc_offset = r->efc_offset, .qacc = r->qacc,
                      .qfrc_constraint = r->qfrc_constraint, .efc_force = r->efc_force, .efc_state = r->efc_state,

@@ -6,6 +6,7 @@
 #define SC_SOLVER_H
 
 #include "pack.h"
+#include "results.h"
 
 #include <stdatomic.h>
 
@@ -22,37 +23,6 @@ typedef struct {
 /* relative to the largest force; below it forces are as good as qacc gives them */
 #define FORCE_NOISE_F64 1e-10
 #define FORCE_NOISE_F32 2e-5
-
-/* Every array of the results: name, type, entries. n, m: dofs and rows of all environments; N: environments. */
-#define SC_RESULT_FIELDS(F)                                                                                                 \
-  F(qacc, double, s.n)                                                                                                      \
-  F(qfrc_constraint, double, s.n)                                                                                           \
-  F(efc_force, double, s.m)                                                                                                 \
-  F(gap, double, s.N)                                                                                                       \
-  F(gap_floor, double, s.N)                                                                                                 \
-  F(qacc_bound, double, s.N)                                                                                                \
-  F(objective, double, s.N)                                                                                                 \
-  F(nv_offset, size_t, s.N + 1)                                                                                             \
-  F(efc_offset, size_t, s.N + 1)                                                                                            \
-  F(rows_needed, int32_t, s.N)                                                                                              \
-  F(contacts_needed, int32_t, s.N)                                                                                          \
-  F(flags, uint32_t, s.N)                                                                                                   \
-  F(iterations, int32_t, s.N)                                                                                               \
-  F(order, int32_t, s.N + 1)                                                                                                \
-  F(starts, int32_t, s.N + 1)                                                                                               \
-  F(rowmap, int32_t, s.m)       /* row of its pack of each row */                                                           \
-  F(status, uint8_t, s.N)                                                                                                   \
-  F(efc_state, uint8_t, s.m)
-
-typedef struct { size_t N, n, m; } sc_result_sizes;
-
-typedef struct {
-#define FIELD(name, type, count) type *name;
-  SC_RESULT_FIELDS(FIELD)
-#undef FIELD
-  void *block;
-  size_t capacity;
-} sc_results;
 
 struct sc_solver {
   sc_context *context;
@@ -71,13 +41,11 @@ struct sc_solver {
   sc_results r;
   sc_buffer keys;           /* of the environments while they are put in order */
   atomic_int failed;        /* a worker found no memory: one more than the environment it was for, the first of its pack */
+  sc_device_memory *memory; /* on the context's device */
 };
 
 /* Seconds of a clock that never goes back. */
 double sc_now(void);
-
-/* Memory for the results of so many environments, dofs and rows. 0: none. */
-int sc_results_resize(sc_results *r, sc_result_sizes s);
 
 /* Workspaces of all workers for the largest of the packs; one worker's for this pack. 0: no memory. */
 int sc_workers_resize(sc_solver *s, int npack);
@@ -107,9 +75,6 @@ static inline int sc_needs_dual(const sc_solver *s) {
 
 /* SC_ERROR_UNSUPPORTED names the first row that the method does not take. solver_pack.c */
 int sc_solver_takes(const char *call, const sc_solver *s, const sc_batch *batch);
-
-/* NaN for an environment that has no answer. */
-void sc_results_no_answer(sc_results *r, int env, int status);
 
 static inline const sc_kernels *sc_slot_iterate(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_iterate : s->iterate; }
 static inline const sc_kernels *sc_slot_judge(const sc_solver *s, const sc_slot *slot) { return slot->large ? s->large_judge : s->judge; }

@@ -104,6 +104,10 @@ int sc_solver_inverse(sc_solver *s, const sc_inverse *io) {
   if ((!io->qacc || io->fwdinv) && !s->ran)
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: %s: call sc_solver_run first", call,
                         io->qacc ? "fwdinv compares with a run" : "qacc is NULL");
+  if (s->memory && (!io->qacc || io->fwdinv)) {
+    int code = s->context->backend->device->download(s->memory);
+    if (code) return code;
+  }
   inverse_job job = {s, io, io->qacc ? io->qacc : s->r.qacc};
   for (int i = 0; i < s->nenv; i++) no_answer(&job, i); /* the bad ones are in no pack */
   sc_pool_each(s->context->pool, s->npack, inverse_pack, &job);

@@ -5,35 +5,34 @@
 #include <math.h>
 #include <stdlib.h>
 
-int sc_results_resize(sc_results *r, sc_result_sizes s) {
+size_t sc_results_point(sc_results *r, void *block, sc_result_sizes s) {
   size_t bytes = 0;
-#define FIELD(name, type, count) bytes += (count) * sizeof(type);
+#define FIELD(name, type, count)                                     \
+  r->name = block ? (type *)(void *)((char *)block + bytes) : NULL;  \
+  bytes += (count) * sizeof(type);
   SC_RESULT_FIELDS(FIELD)
 #undef FIELD
+  r->block = block;
+  return bytes;
+}
+
+int sc_results_resize(sc_results *r, sc_result_sizes s) {
+  sc_results none;
+  size_t bytes = sc_results_point(&none, NULL, s);
   if (bytes > r->capacity) {
     void *block = sc_memory_get(bytes);
     if (!block) return 0;
     free(r->block);
     r->block = block, r->capacity = bytes;
   }
-  char *at = r->block;
-#define FIELD(name, type, count) r->name = (type *)(void *)at, at += (count) * sizeof(type);
-  SC_RESULT_FIELDS(FIELD)
-#undef FIELD
+  sc_results_point(r, r->block, s);
   return 1;
 }
-
-/* arrays of a workspace and their element counts */
-typedef struct { size_t H, Z, Y, B, A, u, nv4, nefc, nb, rows; } work_sizes; /* numbers of all lanes; nb, rows: of one */
-#define SC_WORK_FIELDS(F)                                                                                                   \
-  F(H, s.H) F(Z, s.Z) F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4)   \
-  F(z1, s.nv4) F(pivot, 4 * SC_MAX_LANES) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)   \
-  F(Jv, s.nefc) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u) F(lane, 6 * SC_MAX_LANES)
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
 /* lay a workspace out at `at`, or only measure it when at is NULL; returns its bytes. element: of a number */
-static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
+static size_t place_work(sc_work *w, char *at, sc_work_sizes s, size_t element) {
   size_t bytes = 0;
 #define FIELD(name, count)                   \
   if (at) w->name = at + bytes;              \
@@ -54,7 +53,7 @@ static size_t place_work(sc_work *w, char *at, work_sizes s, size_t element) {
 }
 
 /* for one lane more than once: `parts` times those of the judge */
-static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
+static void enlarge(sc_work_sizes *w, const sc_slot *slot, int parts) {
   const sc_pack *p = &slot->pack;
   size_t lanes = (size_t)(slot->lanes * parts);
 #define MOST(x, y) x = (size_t)(y) > (x) ? (size_t)(y) : (x)
@@ -66,6 +65,8 @@ static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
   MOST(w->rows, p->nefc);
   MOST(w->A, lanes * 16 * (size_t)p->a.ntile);
   MOST(w->u, lanes * 4 * (size_t)p->a.nb);
+  MOST(w->pivot, 4 * SC_MAX_LANES);
+  MOST(w->lane, SC_LANE_NUMBERS * SC_MAX_LANES);
   if (!p->yadr) return;
   MOST(w->Y, lanes * 4 * (size_t)p->yadr[p->nefc]);
   size_t B = 0;
@@ -75,7 +76,7 @@ static void enlarge(work_sizes *w, const sc_slot *slot, int parts) {
 }
 
 /* wide: of the judge; narrow: of an iteration in float */
-static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes narrow) {
+static int fit(const sc_solver *s, sc_worker *w, sc_work_sizes wide, sc_work_sizes narrow) {
   int f32 = s->options.precision == SC_F32, judges = s->options.precision == SC_MIXED ? s->parts : 1;
   size_t judge = round64(place_work(NULL, NULL, wide, sizeof(double)));
   size_t bytes = (size_t)judges * judge + (sc_in_float(s) ? round64(place_work(NULL, NULL, narrow, sizeof(float))) : 0);
@@ -99,7 +100,7 @@ static int fit(const sc_solver *s, sc_worker *w, work_sizes wide, work_sizes nar
 }
 
 int sc_workers_resize(sc_solver *s, int npack) {
-  work_sizes wide = {0}, narrow = {0};
+  sc_work_sizes wide = {0}, narrow = {0};
   for (int i = 0; i < npack; i++) enlarge(&wide, &s->slots[i], 1), enlarge(&narrow, &s->slots[i], s->slots[i].parts);
   for (int i = 0; i < sc_context_threads(s->context); i++)
     if (!fit(s, &s->workers[i], wide, narrow)) return 0;
@@ -107,7 +108,7 @@ int sc_workers_resize(sc_solver *s, int npack) {
 }
 
 int sc_worker_fit(const sc_solver *s, sc_worker *w, const sc_slot *slot) {
-  work_sizes wide = {0}, narrow = {0};
+  sc_work_sizes wide = {0}, narrow = {0};
   enlarge(&wide, slot, 1), enlarge(&narrow, slot, slot->parts);
   return fit(s, w, wide, narrow);
 }

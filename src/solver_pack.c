@@ -22,7 +22,7 @@ static int fill_dual(const sc_solver *s, sc_slot *slot) {
 int sc_slot_fill(sc_solver *s, sc_worker *w, sc_slot *slot, int i) {
   int first = s->r.starts[i], n = s->r.starts[i + 1] - first;
   for (int l = 0; l < SC_MAX_LANES; l++) slot->env[l] = l < n ? s->r.order[first + l] : -1;
-  slot->large = sc_env_is_large(&s->batch->env[slot->env[0]]);
+  slot->large = !s->context->device && sc_env_is_large(&s->batch->env[slot->env[0]]);
   slot->parts = slot->large ? 1 : s->parts, slot->lanes = slot->large ? 1 : s->lanes;
   slot->factor_f32 = s->options.method != SC_NEWTON;
   const sc_row_places places = {s->r.rowmap, s->r.efc_offset};
@@ -111,6 +111,18 @@ int sc_solver_takes(const char *call, const sc_solver *s, const sc_batch *batch)
   return SC_OK;
 }
 
+/* to the context's device */
+static int upload(sc_solver *s) {
+  const sc_device_backend *device = s->context->backend->device;
+  sc_device_job job = {.slots = s->slots, .npack = s->npack, .results = &s->r, .method = s->options.method, .single = s->options.precision == SC_F32,
+                       .retry = s->options.retry, .task = s->workers[0].judge[0].task, .again = s->workers[0].judge[0].task};
+  job.sizes = (sc_result_sizes){(size_t)s->nenv, s->r.nv_offset[s->nenv], s->r.efc_offset[s->nenv]};
+  job.again.rounding = 0x1p-53, job.again.force_noise = FORCE_NOISE_F64;
+  int code = device->upload(s->context->device, &s->memory, &job);
+  if (code) s->packed = 0;
+  return code;
+}
+
 int sc_solver_begin(sc_solver *s, const sc_batch *batch, int all) {
   s->packed = s->solved = s->ran = 0;
   s->npack = 0;
@@ -138,5 +150,5 @@ int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
   }
   s->batch = NULL;
   if (!s->packed) return sc_solver_no_memory(s, batch, "sc_solver_pack");
-  return SC_OK;
+  return s->context->device ? upload(s) : SC_OK;
 }

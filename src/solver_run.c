@@ -1,15 +1,10 @@
 /* From packs to results: the iteration, the certificate, the verdict, and what float left in double. */
 #include "solver.h"
 
+#include "../kernels/verdict.h"
+
 #include <math.h>
 #include <string.h>
-
-/* the word for what the certificate says, and why the iteration ended where it does not hold */
-static int verdict(const sc_work *w, int l, int end) {
-  if (!isfinite(w->gap[l]) || !isfinite(w->floor[l]) || !isfinite(w->objective[l])) return SC_NOT_FINITE;
-  if (w->solved[l]) return SC_SOLVED;
-  return end == SC_END_LIMIT ? SC_ITERATION_LIMIT : end == SC_END_STALLED ? SC_STALLED : SC_INACCURATE;
-}
 
 #define ALL_LANES ~0u
 
@@ -36,7 +31,8 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
     sc_results_no_answer(&s->r, env, SC_NOT_SPD);
     return;
   }
-  int status = verdict(w, a->lane, end);
+  const sc_certificate c = {w->gap[a->lane], w->floor[a->lane], w->bound[a->lane], w->objective[a->lane], w->solved[a->lane]};
+  int status = sc_verdict(&c, end);
   for (size_t i = 0; i < nv; i++) {
     size_t at = sc_slot_position(a->slot, nv, i);
     r->qacc[first + i] = lane_number(a, w->a, at) + 0.0;
@@ -53,8 +49,8 @@ static void unpack_lane(sc_solver *s, const answer *a, int end) {
     r->efc_force[i] = lane_number(a, w->f, (size_t)r->rowmap[i]) + 0.0;
     r->efc_state[i] = (uint8_t)lane_number(a, w->k, (size_t)r->rowmap[i]);
   }
-  r->gap[env] = w->gap[a->lane], r->gap_floor[env] = w->floor[a->lane];
-  r->qacc_bound[env] = w->bound[a->lane], r->objective[env] = w->objective[a->lane] + 0.0;
+  r->gap[env] = c.gap, r->gap_floor[env] = c.floor;
+  r->qacc_bound[env] = c.bound, r->objective[env] = c.objective + 0.0;
   r->status[env] = (uint8_t)status;
   if (s->options.noslip_iterations > 0 && w->changed[a->lane]) r->flags[env] |= SC_NOSLIP_APPLIED;
 }
@@ -164,9 +160,15 @@ int sc_solver_run(sc_solver *s) {
     double pack = s->workers[i].phases.pack;
     s->workers[i].phases = (sc_phases){.pack = pack};
   }
-  sc_pool_each(s->context->pool, s->npack, run_pack, s);
   s->ran = 1;
+  if (s->memory) return s->context->backend->device->run(s->memory);
+  sc_pool_each(s->context->pool, s->npack, run_pack, s);
   return SC_OK;
+}
+
+int sc_solver_wait(sc_solver *s) {
+  if (!s) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solver_wait: solver is NULL");
+  return s->memory ? s->context->backend->device->wait(s->memory) : SC_OK;
 }
 
 /* pack i from the batch to the results, in the worker's memory */
@@ -190,6 +192,10 @@ int sc_solve(sc_solver *s, const sc_batch *batch) {
   if (!s || !batch) return sc_error_set(SC_ERROR_ARGUMENT, "sc_solve: %s is NULL", s ? "batch" : "solver");
   int code = sc_solver_takes("sc_solve", s, batch);
   if (code) return code;
+  if (s->context->device) {
+    code = sc_solver_pack(s, batch);
+    return code ? code : sc_solver_run(s);
+  }
   int npack = sc_solver_begin(s, batch, 0);
   s->npack = npack < 0 ? 0 : npack;
   sc_pool_each(s->context->pool, s->npack, pack_and_run, s);

@@ -554,6 +554,7 @@ static int place(sc_slot *slot, const sc_structure *s, int f32) {
     free(slot->block);
     slot->block = block, slot->capacity = bytes;
   }
+  slot->bytes = bytes;
   char *at = slot->block;
   const int32_t *base = slot->borrows ? s->ints.data : memcpy(at + f64_bytes + f32_bytes, s->ints.data, own);
   point_tiles(&p->m, &s->m, base, p->nb);

@@ -46,7 +46,13 @@ class Problem(Structure):
 class ContextOptions(Structure):
     """sc_context_options"""
 
-    _fields_ = _fields(c_size_t, "size") + _fields(c_int, "threads") + _fields(c_char_p, "backend")
+    _fields_ = (
+        _fields(c_size_t, "size")
+        + _fields(c_int, "threads")
+        + _fields(c_char_p, "backend")
+        + _fields(c_int, "device")
+        + _fields(c_void_p, "stream")
+    )
 
 
 class Rows(Structure):
@@ -155,6 +161,7 @@ SOFTCON = {
     "sc_solver_destroy": (None, [c_void_p]),
     "sc_solver_pack": (c_int, [c_void_p, c_void_p]),
     "sc_solver_run": (c_int, [c_void_p]),
+    "sc_solver_wait": (c_int, [c_void_p]),
     "sc_solver_result": (c_int, [c_void_p, POINTER(Result)]),
     "sc_inverse_init": (None, [POINTER(Inverse)]),
     "sc_solver_inverse": (c_int, [c_void_p, POINTER(Inverse)]),

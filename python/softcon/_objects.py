@@ -50,13 +50,16 @@ class Context(Handle):
     """Threads and the code for this processor.
 
     threads: worker threads, the caller's included; 0: as many as the process may run on.
-    backend: "auto", "reference" (one lane of double), or one of softcon.backends().
+    backend: "auto", "reference" (one lane of double), or one of softcon.backends(), among them "cuda" where there is a device.
+    device, stream: of "cuda": its ordinal, and a cudaStream_t as an integer; None: a stream of the context's own.
     Closing it closes its batches and solvers. One context, batch or solver is for one thread at a time.
     """
 
-    def __init__(self, threads=0, backend=None):
+    def __init__(self, threads=0, backend=None, device=0, stream=None):
         name = str(backend).encode() if backend is not None else None
-        options = initialised(lib.sc_context_options_init, _abi.ContextOptions, threads=threads, backend=name)
+        options = initialised(
+            lib.sc_context_options_init, _abi.ContextOptions, threads=threads, backend=name, device=device, stream=stream
+        )
         super().__init__(lib.sc_context_destroy, create(lib.sc_context_create, ctypes.byref(options)))
         self._children = weakref.WeakSet()
 

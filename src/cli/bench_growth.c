@@ -103,6 +103,7 @@ static int thread_round(thread_rival *r, int n, int precision, int round) {
   for (int k = 0; k < n; k++) {
     double flops, start = seconds_now();
     int code = sc_solver_run(r[k].t.solver);
+    if (!code) code = sc_solver_wait(r[k].t.solver);
     r[k].run[round] = seconds_now() - start;
     if (!code) code = sc_context_peak(r[k].context, precision, fmin(0.05, r[k].run[round]), &flops);
     if (code) return cli_fail(code);

@@ -42,11 +42,11 @@ quartiles bench_quartiles(double *x, int n) {
   return (quartiles){quantile(x, n, 0.25), quantile(x, n, 0.5), quantile(x, n, 0.75)};
 }
 
-/* One thread is timed by the time that it has the core, which others' work does not lengthen; several by the wall's.
+/* One thread is timed by the time that it has the core, which others' work does not lengthen; several, and CUDA, by the wall's.
  * MuJoCo's solves are so short, and each counts with the median of three, that they need no such care. */
 static double clock_now(const bench *b) {
   struct timespec t;
-  if (sc_context_threads(b->timing) > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return seconds_now();
+  if (sc_context_threads(b->timing) > 1 || !strcmp(job_device(b->timing), "cuda") || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t)) return seconds_now();
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -58,6 +58,7 @@ static int sample(const bench *b, int (*call)(sc_solver *, const sc_batch *), sc
   do {
     double start = clock_now(b);
     int code = call(solver, batch);
+    if (!code) code = sc_solver_wait(solver);
     if (code) return cli_fail(code);
     x[n++] = clock_now(b) - start;
   } while (n < MOST_REPEATS && seconds_now() - began < SAMPLE);
@@ -277,11 +278,9 @@ static int write_result(const bench *b, const bench_scene *scene, const job *j, 
   char path[4200];
   const char *precision = bench_precisions[rival->precision];
   snprintf(path, sizeof path, "%.4000s/%s-%s.h5", b->folder, scene->file, precision);
-  sc_store_run run = {.model = j->path,
-                      .mujoco_version = j->info.mujoco_version,
-                      .method = sc_method_name(j->method),
-                      .precision = precision};
-  run.cone = j->info.cone ? "elliptic" : "pyramidal", run.device = "cpu", run.backend = sc_context_backend(b->timing);
+  sc_store_run run = {
+      .model = j->path, .mujoco_version = j->info.mujoco_version, .method = sc_method_name(j->method), .precision = precision};
+  run.cone = j->info.cone ? "elliptic" : "pyramidal", run.device = job_device(b->timing), run.backend = sc_context_backend(b->timing);
   run.impratio = j->info.impratio, run.tolerance = rival->t.options.tolerance,
   run.iterations = rival->t.options.iterations;
   int code = sc_store_result_write(path, &run, j->info.nv, &rival->t.result, j->batch);

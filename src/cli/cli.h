@@ -29,10 +29,6 @@ void cli_note(const cli_options *options, const char *format, ...)
 #endif
     ;
 
-/* Options that are known but do not work in this version; prints the reason. Returns an exit status, 0 when all is
- * well. */
-int cli_refuse(const cli_options *options);
-
 int cmd_solve(const cli_options *options);
 int cmd_bench(const cli_options *options);
 int cmd_inspect(const cli_options *options);

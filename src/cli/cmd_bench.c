@@ -65,13 +65,15 @@ int cmd_bench(const cli_options *o) {
   if (!b) return cli_fail_with(EXIT_INTERNAL, "bench: no memory");
   b->curves = cJSON_CreateArray(), b->steps = cJSON_CreateArray();
   b->options = o, b->solved = 1, b->folder = o->out ? o->out : "results";
-  int status = cli_refuse(o);
+  int status = 0;
+  if (o->step && o->device == DEVICE_CUDA)
+    status = cli_fail_with(EXIT_USAGE, "bench: --step and --device cuda exclude each other");
   if (!status && o->step && (o->growth || o->plot))
     status = cli_fail_with(EXIT_USAGE, "bench: --step and --%s exclude each other", o->growth ? "growth" : "plot");
   if (!status) status = bench_find_scenes(b);
   if (!status && o->plot) status = plot_check(o->plot);
   if (!status) status = bench_make_folder(b->folder);
-  if (!status) status = job_context(o->threads > 0 ? o->threads : 1, o->backend, &b->timing);
+  if (!status) status = job_device_context(o, o->threads > 0 ? o->threads : 1, &b->timing);
   if (!status) status = job_context(0, NULL, &b->all);
   if (!status) status = find_precisions(b);
   if (!status) {

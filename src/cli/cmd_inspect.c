@@ -103,7 +103,6 @@ int cmd_inspect(const cli_options *o) {
   inspection s = {.options = o, .key = -1, .status = SC_BAD_INPUT};
   progress p;
   int status = check_usage(o);
-  if (!status) status = cli_refuse(o);
   if (!status && o->plot) status = plot_check(o->plot);
   if (status) return status;
   progress_begin(&p, 1);

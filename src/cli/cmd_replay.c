@@ -225,8 +225,7 @@ int cmd_replay(const cli_options *o) {
   if (o->nmodel != 1)
     return cli_fail_with(EXIT_USAGE, "replay: one file is needed, not %d; softcon replay --help tells more", o->nmodel);
   s.path = o->models[0];
-  int status = cli_refuse(o);
-  if (!status) status = choose(&s);
+  int status = choose(&s);
   if (!status) status = job_context(1, o->backend, &s.context);
   if (!status) status = load(&s);
   if (!status) status = solve(&s);

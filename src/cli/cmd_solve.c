@@ -73,7 +73,7 @@ static int deliver(const cli_options *o, sc_context *context, const job *j, time
 static int solve(const cli_options *o, sc_context *context, job *j, timed_solver *t, progress *p) {
   summary s;
   comparison c = {.done = 0};
-  report r = {.job = j, .solver = t, .summary = &s, .comparison = &c, .device = "cpu", .backend = sc_context_backend(context), .out = o->out};
+  report r = {.job = j, .solver = t, .summary = &s, .comparison = &c, .device = job_device(context), .backend = sc_context_backend(context), .out = o->out};
   double compare_share = o->compare >= 0 ? 0.3 : 0, states_share = o->states ? 0 : 0.9 - compare_share;
   int status = job_open(j, o, o->models[0]);
   progress_stage(p, states_share, "states");
@@ -105,10 +105,9 @@ int cmd_solve(const cli_options *o) {
   progress p;
   if (o->nmodel != 1)
     return cli_fail_with(EXIT_USAGE, "solve: one model is needed, not %d; softcon solve --help tells more", o->nmodel);
-  int status = cli_refuse(o);
-  if (!status) status = check_outputs(o);
+  int status = check_outputs(o);
   if (!status && o->plot) status = plot_check(o->plot);
-  if (!status) status = job_context(o->threads, o->backend, &context);
+  if (!status) status = job_device_context(o, o->threads, &context);
   if (status) return status;
   interrupt_catch();
   progress_begin(&p, o->quiet);

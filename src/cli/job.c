@@ -23,6 +23,34 @@ int job_context(int threads, const char *backend, sc_context **out) {
   return code ? cli_fail(code) : 0;
 }
 
+/* why CUDA is not for this; NULL: it is asked */
+static const char *unfit_for_cuda(const cli_options *o) {
+  if (o->method > METHOD_CG) return "CUDA has newton and cg only";
+  return o->noslip > 0 ? "CUDA has no noslip" : NULL;
+}
+
+int job_device_context(const cli_options *o, int threads, sc_context **out) {
+  sc_context_options c;
+  const char *unfit = unfit_for_cuda(o);
+  if (o->device != DEVICE_CUDA && o->device != DEVICE_AUTO) return job_context(threads, o->backend, out);
+  if (o->backend)
+    return cli_fail_with(EXIT_USAGE, "--backend is an instruction set of the CPU: it and --device %s exclude each other",
+                         o->device == DEVICE_CUDA ? "cuda" : "auto");
+  sc_context_options_init(&c);
+  c.threads = threads > 0 ? threads : 0;
+  c.backend = "cuda";
+  int code = unfit ? SC_ERROR_DEVICE : sc_context_create(&c, out);
+  const char *why = unfit ? unfit : sc_error_text();
+  if (!code) return 0;
+  if (code != SC_ERROR_DEVICE) return cli_fail(code);
+  if (o->device == DEVICE_CUDA)
+    return cli_fail_with(EXIT_DEVICE, "--device cuda cannot be used: %s; --device cpu solves on the CPU", why);
+  cli_note(o, "--device auto: the CPU solves: %s", why);
+  return job_context(threads, NULL, out);
+}
+
+const char *job_device(const sc_context *context) { return strcmp(sc_context_backend(context), "cuda") ? "cpu" : "cuda"; }
+
 /* ------------------------------------------------------------------ model */
 
 int job_open(job *j, const cli_options *options, const char *path) {
@@ -182,6 +210,7 @@ int timed_solver_run(timed_solver *t, int n, double budget, progress *p) {
     for (int k = 0; k < n; k++) {
       double start = seconds_now();
       int code = sc_solver_run(t[k].solver);
+      if (!code) code = sc_solver_wait(t[k].solver);
       if (code) return cli_fail(code);
       if (round >= 0 && t[k].runs < 2 * MOST_RUNS) t[k].seconds[t[k].runs++] = seconds_now() - start;
     }

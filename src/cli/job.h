@@ -23,6 +23,9 @@ typedef struct job {
 
 /* Functions return an exit status, having printed what went wrong; 0: go on. job_close undoes all of them. */
 int job_context(int threads, const char *backend, sc_context **out);
+/* as --device and --backend say, where the former is given */
+int job_device_context(const cli_options *options, int threads, sc_context **out);
+const char *job_device(const sc_context *context); /* "cpu" or "cuda" */
 int job_open(job *j, const cli_options *options, const char *path);
 void job_leave_out_noslip(job *j); /* says so where there were any */
 int job_states(job *j, sc_context *context, int envs_default, progress *p);

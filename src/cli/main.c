@@ -67,13 +67,6 @@ void cli_note(const cli_options *options, const char *format, ...) {
   va_end(args);
 }
 
-int cli_refuse(const cli_options *o) {
-  if (o->device == DEVICE_CUDA)
-    return cli_fail_with(
-        EXIT_DEVICE, "--device cuda cannot be used: this version has no GPU kernels; --device cpu solves on the CPU");
-  return 0;
-}
-
 /* ------------------------------------------------------------------ help */
 
 static void print_help(FILE *out) {

@@ -41,7 +41,7 @@ static const option table[] = {
   {"ls-iterations", "K",                      INTEGER, AT(ls_iterations), 1, INT_MAX, BOTH | FOR_INSPECT | FOR_REPLAY, "of the line search, at most (default: the model's)"},
   {"noslip",        "K",                      INTEGER, AT(noslip), 0, INT_MAX, FOR_SOLVE | FOR_REPLAY, "noslip iterations after the verdict (default: the model's)"},
   {"jacobian",      "dense|sparse|auto",      CHOICE,  AT(jacobian), 0, 0, BOTH, "only which empty blocks exist (default: the model's)"},
-  {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve; this version: the CPU"},
+  {"device",        "auto|cpu|cuda",          CHOICE,  AT(device), 0, 0, BOTH, "where to solve (default cpu); auto: CUDA where there is a device, else the CPU"},
   {"threads",       "N",                      INTEGER, AT(threads), 1, 4096, BOTH, "worker threads (default: all cores; bench: 1 for what is timed)"},
   {"backend",       "NAME",                   TEXT,    AT(backend), 0, 0, BOTH | FOR_REPLAY, "instruction set of the CPU (default: the fastest)"},
   {"rows",          "softcon|mujoco",         CHOICE,  AT(rows), 0, 0, BOTH | FOR_INSPECT, "who assembles the rows (default softcon)"},

@@ -109,8 +109,7 @@ static void print_problem(const report *r) {
   if (o->noslip_iterations)
     printf(INDENT "at most %d iterations, tolerance %g; after the verdict: gap and bound are of the answer before it\n", "noslip",
            o->noslip_iterations, o->noslip_tolerance);
-  printf(INDENT "%s (%s), %d thread%s%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "",
-         j->options->device == DEVICE_CPU ? "" : "; this version has no GPU kernels");
+  printf(INDENT "%s (%s), %d thread%s\n\n", "device", r->device, r->backend, r->threads, r->threads > 1 ? "s" : "");
 }
 
 static void print_answer(const report *r) {

@@ -1,0 +1,148 @@
+/* What the CUDA kernels are handed, and where in a team's memory an environment's arrays lie. For kernel and host, in C++. */
+#ifndef SC_CUDA_H
+#define SC_CUDA_H
+
+#include "problem.h"
+#include "results.h"
+#include "verdict.h"
+
+/* Threads that solve an environment: a warp, or four of them for many dofs. By the environment's own size, so that its
+ * bits do not depend on its company. */
+#define SC_WARP_BLOCKS 16 /* dof blocks up to which a warp solves it */
+#define SC_TEAM_SMALL 32
+#define SC_TEAM_LARGE 128
+
+/* One environment: a pack of one lane, its pointers and lists in device memory. */
+typedef struct alignas(16) sc_cuda_env {
+  sc_pack pack;
+  int32_t nz;               /* J blocks of elliptic rows */
+  int32_t env;              /* whose results these are */
+  int32_t beyond_float;     /* some number is too large for float: the iteration in float has no answer */
+  int32_t factor;           /* the iteration reads L, which is there in its precision */
+} sc_cuda_env;
+
+/* Argument of a launch: `nenv` environments of one team size. */
+typedef struct sc_cuda_args {
+  const sc_cuda_env *env;   /* nenv */
+  int32_t nenv;
+  int32_t method;           /* sc_method: SC_NEWTON or SC_CG */
+  int32_t retry;            /* sc_solver_options.retry */
+  uint32_t *queue;          /* [2] environments taken; blocks that are done. Zero before a launch and after it */
+  sc_results out;           /* in device memory; nv_offset, efc_offset, rowmap are read */
+  sc_task task, again;      /* of the iteration, and of the same in double after it */
+  uint32_t fast;            /* bytes of shared memory of a block */
+  uint32_t slow;            /* bytes of a block's part of `spill`: arrays that do not fit */
+  char *spill;
+} sc_cuda_args;
+
+#define SC_CUDA_PIECES 4
+
+/* A piece of the numbers and where it is copied; to NULL: it is read where it stands. */
+typedef struct sc_cuda_copy {
+  const char *from;
+  char *to;
+  size_t bytes;
+} sc_cuda_copy;
+
+/* What a block keeps in shared memory; an environment's arrays follow. */
+typedef struct alignas(16) sc_cuda_block {
+  sc_cuda_env env;
+  sc_work iterate, judge;
+  sc_cuda_copy copy[SC_CUDA_PIECES];
+  sc_certificate certificate;
+  int32_t iterations, end, stale;
+  uint32_t next;            /* environment that is being solved */
+} sc_cuda_block;
+
+/* ------------------------------------------------------------------ memory of a team */
+
+/* A test may put guards behind arrays, and make memory unreadable until it is written again. */
+#ifndef SC_GUARD_BYTES
+#define SC_GUARD_BYTES 0
+#define SC_GUARD(end) (void)(end)
+#define SC_FORGET(begin) (void)(begin)
+#endif
+
+/* Memory that is handed out piece by piece: the fast while it lasts, then the slow. Both pointers may be NULL: then it is
+ * only measured. */
+typedef struct sc_cuda_map {
+  char *fast, *slow;
+  size_t room;              /* bytes of the fast */
+  size_t used, spilled;     /* bytes handed out */
+  int guarded;
+} sc_cuda_map;
+
+SC_BOTH static inline size_t sc_round16(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+SC_BOTH static inline int sc_cuda_fits(const sc_cuda_map *m, size_t bytes) {
+  return m->used + sc_round16(bytes) + SC_GUARD_BYTES <= m->room;
+}
+
+SC_BOTH static inline void *sc_cuda_take(sc_cuda_map *m, size_t bytes) {
+  bytes = sc_round16(bytes);
+  if (sc_cuda_fits(m, bytes)) {
+    char *at = m->fast ? m->fast + m->used : NULL;
+    if (at && m->guarded) SC_GUARD(at + bytes);
+    m->used += bytes + SC_GUARD_BYTES;
+    return at;
+  }
+  char *at = m->slow ? m->slow + m->spilled : NULL;
+  m->spilled += bytes;
+  return at;
+}
+
+/* A workspace. */
+SC_BOTH static inline void sc_cuda_place_work(sc_cuda_map *m, const sc_cuda_env *e, sc_work *w, size_t element) {
+  const sc_pack *p = &e->pack;
+  size_t H = 16 * (size_t)p->h.ntile, nv4 = (size_t)p->nv4, nefc = (size_t)p->nefc;
+  sc_work_sizes s = {H > nv4 ? H : nv4, 4 * (size_t)e->nz, 0, 0, 0, 0, nv4, nefc, 4, SC_LANE_NUMBERS, (size_t)p->nb, nefc};
+  w->used = (uint8_t *)sc_cuda_take(m, s.rows);
+#define FIELD(name, count) w->name = sc_cuda_take(m, (count) * element);
+  SC_WORK_FIELDS(FIELD)
+#undef FIELD
+}
+
+/* The numbers in one precision, piece by piece: first those of rows and vectors, then M, L where the iteration reads it, and J,
+ * while there is room. */
+SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_env *e, sc_numbers *n, size_t element,
+                                                 sc_cuda_copy *copy) {
+  const char *M = (const char *)n->M.at, *J = (const char *)n->J.at, *D = (const char *)n->D.at, *L = (const char *)n->L.at;
+  const char *end = (const char *)n->alive.at + element;
+  const char *const part[SC_CUDA_PIECES][2] = {{D, end}, {M, J}, {L, e->factor ? L + (J - M) : L}, {J, D}};
+  for (int k = 0; k < SC_CUDA_PIECES; k++) {
+    size_t bytes = sc_round16((size_t)(part[k][1] - part[k][0]));
+    copy[k].from = part[k][0], copy[k].bytes = bytes;
+    copy[k].to = k == 0 || sc_cuda_fits(m, bytes) ? (char *)sc_cuda_take(m, bytes) : NULL;
+  }
+  if (copy[1].to) n->M = copy[1].to;
+  if (copy[2].to && e->factor) n->L = copy[2].to;
+  if (copy[3].to) n->J = copy[3].to;
+  if (!copy[0].to) return;
+#define MOVED(name) n->name = copy[0].to + ((const char *)n->name.at - D);
+  MOVED(aref) MOVED(eta) MOVED(edge) MOVED(pair) MOVED(cone) MOVED(tau) MOVED(s) MOVED(warm)
+  MOVED(given) MOVED(scale) MOVED(alive) MOVED(D)
+#undef MOVED
+}
+
+/* The whole of an environment. In float the certificate reads the numbers in double where they stand, and its workspace
+ * lies over the iteration's; only its `a` is apart, since the one is made from the other. */
+SC_BOTH static inline void sc_cuda_place(sc_cuda_map *m, sc_cuda_env *e, int single, sc_work *iterate, sc_work *judge,
+                                         sc_cuda_copy *copy) {
+  size_t element = single ? sizeof(float) : sizeof(double);
+  if (single) {
+    void *a = sc_cuda_take(m, (size_t)e->pack.nv4 * sizeof(double));
+    sc_cuda_map after = *m;
+    after.guarded = 0;
+    sc_cuda_place_work(&after, e, judge, sizeof(double));
+    judge->a = a;
+    sc_cuda_place_work(m, e, iterate, element);
+    sc_cuda_place_numbers(m, e, &e->pack.num[1], element, copy);
+    if (after.used > m->used) m->used = after.used;
+    if (after.spilled > m->spilled) m->spilled = after.spilled;
+  } else {
+    sc_cuda_place_work(m, e, iterate, element);
+    sc_cuda_place_numbers(m, e, &e->pack.num[0], element, copy);
+  }
+}
+
+#endif

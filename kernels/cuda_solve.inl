@@ -1,0 +1,138 @@
+/* One block solves one environment after the other: numbers into shared memory, iteration, certificate, answer. Included
+ * among the kernels in double; NARROW are those in float. */
+
+FN void copy_words(void *to, const void *from, size_t bytes) {
+  EACH(i, (int)(bytes / 16)) ((sc_words *)to)[i] = ((const sc_words *)from)[i];
+}
+
+FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
+  w->task = *task;
+  w->iterations = &b->iterations, w->end = &b->end, w->stale = &b->stale;
+  w->fresh = 0;
+  w->gap = &b->certificate.gap, w->floor = &b->certificate.floor, w->bound = &b->certificate.bound;
+  w->objective = &b->certificate.objective, w->solved = &b->certificate.solved;
+}
+
+/* the environment's description and numbers into the block's memory */
+FN void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+  copy_words(&b->env, args->env + b->next, sizeof(sc_cuda_env));
+  SYNC;
+  ONCE {
+    sc_cuda_map m = {arrays, args->spill + (size_t)blockIdx.x * args->slow, args->fast - sizeof(sc_cuda_block), 0, 0, 1};
+    SC_FORGET(arrays);
+    sc_cuda_place(&m, &b->env, single, &b->iterate, &b->judge, b->copy);
+    attach(&b->iterate, b, &args->task);
+    attach(&b->judge, b, &args->task);
+  }
+  SYNC;
+  for (int k = 0; k < SC_CUDA_PIECES; k++)
+    if (b->copy[k].to) copy_words(b->copy[k].to, b->copy[k].from, b->copy[k].bytes);
+  SYNC;
+}
+
+/* the answer in double, where the certificate reads it; without rows it is qacc_smooth as handed over */
+FN void widen(const sc_cuda_args *args, sc_cuda_block *b, int single) {
+  const sc_pack *p = &b->env.pack;
+  const double *smooth = NUM(p, s);
+  double *a = single ? b->judge.a : b->iterate.a;
+  const float *narrow = b->iterate.a;
+  int env = b->env.env, free = args->out.efc_offset[env] == args->out.efc_offset[env + 1];
+  EACH(i, p->nv4) {
+    if (free) a[i] = smooth[i];
+    else if (single) a[i] = (double)narrow[i];
+  }
+  SYNC;
+}
+
+/* whether every number of the answer is finite */
+FN int answer_is_finite(const sc_cuda_args *args, const sc_work *w, int env, int nv4) {
+  const double *a = w->a, *Jf = w->g1, *f = w->f;
+  mask broken = never();
+  EACH(i, nv4) broken = either(broken, not(both(finite_lane(a[i]), finite_lane(Jf[i]))));
+  size_t first = args->out.efc_offset[env];
+  EACH(r, (int)(args->out.efc_offset[env + 1] - first)) broken = either(broken, not(finite_lane(f[args->out.rowmap[first + r]])));
+  return !anywhere(broken);
+}
+
+/* to the results, in the caller's order; + 0.0 makes a zero's sign plain, which depends on what a pack skips */
+FN void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int status, int iterations, uint32_t flags) {
+  const sc_results *r = &args->out;
+  int env = b->env.env, answered = status != SC_NOT_FINITE && status != SC_NOT_SPD;
+  size_t dof = r->nv_offset[env], row = r->efc_offset[env];
+  int nv = (int)(r->nv_offset[env + 1] - dof), nefc = (int)(r->efc_offset[env + 1] - row);
+  const double *a = w->a, *Jf = w->g1, *f = w->f, *zone = w->k;
+  EACH(i, nv) {
+    r->qacc[dof + i] = answered ? a[nv - 1 - i] + 0.0 : NAN;
+    r->qfrc_constraint[dof + i] = answered ? Jf[nv - 1 - i] + 0.0 : NAN;
+  }
+  EACH(i, nefc) {
+    r->efc_force[row + i] = answered ? f[r->rowmap[row + i]] + 0.0 : NAN;
+    r->efc_state[row + i] = answered ? (uint8_t)zone[r->rowmap[row + i]] : (uint8_t)SC_SATISFIED;
+  }
+  ONCE {
+    const sc_certificate *c = &b->certificate;
+    r->gap[env] = answered ? c->gap : NAN;
+    r->gap_floor[env] = answered ? c->floor : NAN;
+    r->qacc_bound[env] = answered ? c->bound : NAN;
+    r->objective[env] = answered ? c->objective + 0.0 : NAN;
+    r->status[env] = (uint8_t)status;
+    r->iterations[env] = iterations;
+    r->flags[env] = (r->flags[env] & ~(uint32_t)SC_RETRIED_F64) | flags;
+  }
+}
+
+/* the word for what stands in the workspace of the certificate */
+FN int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int in_float) {
+  const sc_pack *p = &b->env.pack;
+  if (in_float && b->env.beyond_float) return SC_NOT_FINITE;
+  if (!(*NUM(p, alive) > 0)) return SC_NOT_SPD;
+  int finite = answer_is_finite(args, w, b->env.env, p->nv4);
+  return finite ? sc_verdict(&b->certificate, b->end) : SC_NOT_FINITE;
+}
+
+/* the environment that is loaded; what float leaves unsolved is solved again in double */
+template <int single> static __device__ __forceinline__ void solve(const sc_cuda_args *args, sc_cuda_block *b) {
+  const sc_pack *p = &b->env.pack;
+  sc_work *w = single ? &b->judge : &b->iterate;
+  int status, iterations = 0;
+  uint32_t flags = 0;
+  for (int in_float = single;; in_float = 0) {
+    if (in_float && args->method == SC_CG) NARROW::cg(p, &b->iterate);
+    else if (in_float) NARROW::newton(p, &b->iterate);
+    else if (args->method == SC_CG) cg(p, w);
+    else newton(p, w);
+    SYNC;
+    iterations += b->iterations;
+    if (!flags) widen(args, b, single);
+    if (in_float) ONCE { SC_FORGET((char *)b->judge.a.at + sc_round16((size_t)p->nv4 * sizeof(double)) + SC_GUARD_BYTES); }
+    SYNC;
+    certify(p, w);
+    SYNC;
+    status = judge(args, b, w, in_float);
+    if (!in_float || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
+    flags = SC_RETRIED_F64;
+    SYNC;
+    ONCE { w->task = args->again; }
+    SYNC;
+  }
+  store(args, b, w, status, iterations, flags);
+}
+
+template <int single> static __device__ __forceinline__ void solve_all(const sc_cuda_args *args) {
+  sc_cuda_block *b = (sc_cuda_block *)sc_shared;
+  char *arrays = (char *)sc_shared + sizeof(sc_cuda_block);
+  for (;;) {
+    ONCE { b->next = atomicAdd(args->queue, 1u); }
+    SYNC;
+    if (b->next >= (uint32_t)args->nenv) break;
+    load(args, b, arrays, single);
+    solve<single>(args, b);
+    SYNC;
+  }
+  ONCE { /* the last block leaves the queue as it found it */
+    if (atomicAdd(args->queue + 1, 1u) == gridDim.x - 1) {
+      atomicExch(args->queue, 0u);
+      atomicExch(args->queue + 1, 0u);
+    }
+  }
+}

@@ -1,0 +1,277 @@
+/* A solver on a CUDA device: packs and results in one block of device memory, one launch per team size. */
+#include "cuda_private.h"
+#include "slot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* environments that teams of one size solve */
+typedef struct launch {
+  sc_cuda_kernel kernel;
+  int threads, blocks;
+  size_t shared;            /* bytes of a block */
+  sc_cuda_args args;
+} launch;
+
+struct sc_device_memory {
+  sc_device *device;
+  sc_results *results;      /* the solver's */
+  sc_results there;
+  sc_result_sizes sizes;
+  char *block;              /* on the device: `layout` */
+  char *spill;
+  size_t capacity, spill_capacity;
+  char *staged;             /* a copy of the block on the host, while it may still be read */
+  launch launches[2];       /* large teams, small ones */
+  int nlaunch;
+};
+
+/* offsets in the block: what is uploaded, in one piece */
+typedef struct layout { size_t env, numbers, results, queue, bytes; } layout;
+
+static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
+
+/* the teams' environments apart, and the largest of each first, so that none is left over at the end */
+static int before(const void *a, const void *b) {
+  const sc_pack *x = &(*(const sc_slot *const *)a)->pack, *y = &(*(const sc_slot *const *)b)->pack;
+  if (x->nb != y->nb) return x->nb > y->nb ? -1 : 1;
+  return (x->nefc < y->nefc) - (x->nefc > y->nefc);
+}
+
+static layout lay_out(const sc_device_job *job) {
+  layout l = {0, 0, 0, 0, 0};
+  sc_results none;
+  l.numbers = round64((size_t)job->npack * sizeof(sc_cuda_env));
+  l.results = l.numbers;
+  for (int i = 0; i < job->npack; i++) l.results += round64(job->slots[i].bytes);
+  l.queue = l.results + round64(sc_results_point(&none, NULL, job->sizes));
+  l.bytes = l.queue + 64;
+  return l;
+}
+
+/* ------------------------------------------------------------------ from host pointers to device pointers */
+
+template <class T> static void move(T **pointer, ptrdiff_t by) { *pointer = (T *)((char *)*pointer + by); }
+
+static void move_tiles(sc_tiles *t, ptrdiff_t by) {
+  move(&t->adr, by), move(&t->row, by), move(&t->rowadr, by), move(&t->rowtile, by);
+  move(&t->rowcol, by), move(&t->pairadr, by), move(&t->pair, by);
+}
+
+static void move_numbers(sc_numbers *n, ptrdiff_t by) {
+#define FIELD(name, count) n->name.at = (char *)n->name.at + by;
+  SC_NUMBER_FIELDS(FIELD, , )
+#undef FIELD
+}
+
+static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int factor) {
+  sc_cuda_env e;
+  memset(&e, 0, sizeof e);
+  e.pack = slot->pack;
+  e.pack.num[SC_F64] = slot->part[0];
+  e.nz = e.pack.nblock - e.pack.jadr[e.pack.conerow];
+  e.env = slot->env[0];
+  e.beyond_float = (int32_t)(slot->beyond_float & 1);
+  ptrdiff_t by = to - (char *)slot->block;
+  move_tiles(&e.pack.m, by), move_tiles(&e.pack.h, by);
+  move(&e.pack.mtile, by), move(&e.pack.jadr, by), move(&e.pack.jcol, by);
+  move(&e.pack.termadr, by), move(&e.pack.termcone, by), move(&e.pack.term, by);
+  move_numbers(&e.pack.num[SC_F64], by);
+  e.pack.num[SC_F64].L.at = (char *)e.pack.num[SC_F64].L.at + by;
+  if (single) move_numbers(&e.pack.num[SC_F32], by);
+  if (single && slot->factor_f32) e.pack.num[SC_F32].L.at = (char *)e.pack.num[SC_F32].L.at + by;
+  e.factor = factor;
+  return e;
+}
+
+/* ------------------------------------------------------------------ launches */
+
+/* bytes of shared memory that environment e would like, or with room for no more than that, what it spills */
+static sc_cuda_map measure(const sc_cuda_env *e, int single, size_t room) {
+  sc_cuda_env copy = *e;
+  sc_work iterate, judge;
+  sc_cuda_copy copies[SC_CUDA_PIECES];
+  sc_cuda_map m = {NULL, NULL, room, 0, 0};
+  sc_cuda_place(&m, &copy, single, &iterate, &judge, copies);
+  return m;
+}
+
+/* memory of a block for the environments first .. first+n-1 of the table */
+static int size_launch(sc_device *d, launch *l, const sc_cuda_env *env, int n, int single) {
+  size_t state = sizeof(sc_cuda_block), most = 0, spilled = 0;
+  for (int i = 0; i < n; i++) {
+    size_t want = measure(env + i, single, (size_t)-1).used;
+    if (want > most) most = want;
+  }
+  l->shared = state + most < d->fast ? state + most : d->fast;
+  for (int i = 0; i < n; i++) {
+    size_t s = measure(env + i, single, l->shared - state).spilled;
+    if (s > spilled) spilled = s;
+  }
+  int per_processor = 0;
+  TRY("sc_solver_pack", cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, l->kernel, l->threads, l->shared));
+  l->blocks = (per_processor > 0 ? per_processor : 1) * d->processors;
+  if (l->blocks > n) l->blocks = n;
+  l->args.fast = (uint32_t)l->shared;
+  l->args.slow = (uint32_t)round64(spilled);
+  return SC_OK;
+}
+
+/* env: the table on the host; at: the block on the device */
+static int make_launches(sc_device_memory *m, const sc_device_job *job, const layout *at, const sc_cuda_env *env) {
+  const sc_cuda_kernel kernels[2][2] = {{sc_cuda_block_f64, sc_cuda_block_f32}, {sc_cuda_warp_f64, sc_cuda_warp_f32}};
+  int first = 0, large = 0;
+  while (large < job->npack && env[large].pack.nb > SC_WARP_BLOCKS) large++;
+  m->nlaunch = 0;
+  for (int k = 0; k < 2; k++) {
+    int n = k == 0 ? large : job->npack - large;
+    if (n == 0) continue;
+    launch *l = &m->launches[m->nlaunch];
+    memset(l, 0, sizeof *l);
+    l->kernel = kernels[k][job->single];
+    l->threads = k == 0 ? SC_TEAM_LARGE : SC_TEAM_SMALL;
+    l->args.env = (const sc_cuda_env *)(m->block + at->env) + first;
+    l->args.nenv = n, l->args.method = job->method, l->args.retry = job->retry;
+    l->args.queue = (uint32_t *)(m->block + at->queue) + 2 * k;
+    l->args.out = m->there;
+    l->args.task = job->task, l->args.again = job->again;
+    int code = size_launch(m->device, l, env + first, n, job->single);
+    if (code) return code;
+    first += n;
+    m->nlaunch++;
+  }
+  return SC_OK;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static int reserve(char **block, size_t *capacity, size_t bytes) {
+  if (bytes <= *capacity) return SC_OK;
+  if (*block) TRY("sc_solver_pack", cudaFree(*block));
+  *block = NULL, *capacity = 0;
+  cudaError_t error = cudaMalloc((void **)block, bytes);
+  if (error != cudaSuccess) {
+    char call[60];
+    snprintf(call, sizeof call, "cudaMalloc of %zu bytes", bytes);
+    *block = NULL;
+    return sc_cuda_error(error, "sc_solver_pack", call);
+  }
+  *capacity = bytes;
+  return SC_OK;
+}
+
+/* arrays of a block that do not fit into shared memory */
+static int reserve_spill(sc_device_memory *m) {
+  size_t bytes = 0;
+  for (int k = 0; k < m->nlaunch; k++) bytes += (size_t)m->launches[k].args.slow * (size_t)m->launches[k].blocks;
+  int code = reserve(&m->spill, &m->spill_capacity, bytes);
+  if (code) return code;
+  char *at = m->spill;
+  for (int k = 0; k < m->nlaunch; k++) {
+    m->launches[k].args.spill = at;
+    at += (size_t)m->launches[k].args.slow * (size_t)m->launches[k].blocks;
+  }
+  return SC_OK;
+}
+
+static int send(sc_device_memory *m, size_t bytes) {
+  TRY("sc_solver_pack", cudaMemcpyAsync(m->block, m->staged, bytes, cudaMemcpyHostToDevice, m->device->stream));
+  TRY("sc_solver_pack", cudaStreamSynchronize(m->device->stream));
+  return SC_OK;
+}
+
+/* everything to the device; slots: room for the order of the table */
+static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at, const sc_slot **slots) {
+  char *host = m->staged;
+  sc_cuda_env *env = (sc_cuda_env *)(host + at->env);
+  size_t numbers = at->numbers;
+  for (int i = 0; i < job->npack; i++) slots[i] = &job->slots[i];
+  qsort(slots, (size_t)job->npack, sizeof *slots, before);
+  for (int i = 0; i < job->npack; i++) {
+    const sc_slot *slot = slots[i];
+    memcpy(host + numbers, slot->block, slot->bytes);
+    env[i] = move_pack(slot, m->block + numbers, job->single, job->method != SC_NEWTON);
+    numbers += round64(slot->bytes);
+  }
+  sc_results_point(&m->there, m->block + at->results, job->sizes);
+  memcpy(host + at->results, job->results->block, sc_results_point(&m->there, m->block + at->results, job->sizes));
+  memset(host + at->queue, 0, 64);
+  int code = make_launches(m, job, at, env);
+  if (!code) code = reserve_spill(m);
+  return code ? code : send(m, at->bytes);
+}
+
+/* the device may still read it after an error, until its memory is freed */
+static void drop_staged(sc_device_memory *m) {
+  free(m->staged);
+  m->staged = NULL;
+}
+
+int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job *job) {
+  sc_cuda_scope scope(d->ordinal);
+  TRY("sc_solver_pack", scope.error);
+  sc_device_memory *m = *memory ? *memory : (sc_device_memory *)calloc(1, sizeof *m);
+  layout at = lay_out(job);
+  const sc_slot **slots = (const sc_slot **)malloc(((size_t)job->npack + 1) * sizeof *slots);
+  *memory = m;
+  int code = SC_OK;
+  if (m) {
+    m->device = d, m->results = job->results, m->sizes = job->sizes, m->nlaunch = 0;
+    if (m->staged) code = sc_cuda_wait(m);
+    if (!code) drop_staged(m);
+    if (!code) m->staged = (char *)calloc(1, at.bytes);
+  }
+  if (!code && (!m || !m->staged || !slots))
+    code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
+  if (!code) code = reserve(&m->block, &m->capacity, at.bytes);
+  if (!code) code = fill(m, job, &at, slots);
+  if (!code) drop_staged(m);
+  free(slots);
+  return code;
+}
+
+void sc_cuda_forget(sc_device_memory *m) {
+  if (!m) return;
+  sc_cuda_scope scope(m->device->ordinal);
+  if (m->block) cudaFree(m->block);
+  if (m->spill) cudaFree(m->spill);
+  drop_staged(m);
+  free(m);
+}
+
+/* ------------------------------------------------------------------ solving */
+
+int sc_cuda_run(sc_device_memory *m) {
+  sc_cuda_scope scope(m->device->ordinal);
+  TRY("sc_solver_run", scope.error);
+  for (int k = 0; k < m->nlaunch; k++) {
+    launch *l = &m->launches[k];
+    void *args[] = {&l->args};
+    dim3 blocks((unsigned)l->blocks), threads((unsigned)l->threads);
+    TRY("sc_solver_run", cudaLaunchKernel(l->kernel, blocks, threads, args, l->shared, m->device->stream));
+  }
+  return SC_OK;
+}
+
+int sc_cuda_wait(sc_device_memory *m) {
+  sc_cuda_scope scope(m->device->ordinal);
+  TRY("sc_solver_wait", scope.error);
+  TRY("sc_solver_wait", cudaStreamSynchronize(m->device->stream));
+  return SC_OK;
+}
+
+int sc_cuda_download(sc_device_memory *m) {
+  sc_cuda_scope scope(m->device->ordinal);
+  TRY("sc_solver_result", scope.error);
+  cudaStream_t stream = m->device->stream;
+  /* the arrays before nv_offset and from flags on are those that a run writes */
+  char *to = (char *)m->results->block, *from = (char *)m->there.block;
+  size_t numbers = (size_t)((char *)m->there.nv_offset - from), flags = (size_t)((char *)m->there.flags - from);
+  size_t end = (size_t)((char *)m->there.efc_state - from) + m->sizes.m;
+  if (numbers) TRY("sc_solver_result", cudaMemcpyAsync(to, from, numbers, cudaMemcpyDeviceToHost, stream));
+  if (end > flags)
+    TRY("sc_solver_result", cudaMemcpyAsync(to + flags, from + flags, end - flags, cudaMemcpyDeviceToHost, stream));
+  TRY("sc_solver_result", cudaStreamSynchronize(stream));
+  return SC_OK;
+}

@@ -1,0 +1,31 @@
+/* What the emulator (tests/emu) is asked and told, and CUDA's own calls that a user of softcon makes. For tests in C. */
+#ifndef TEST_EMULATED_CONTROL_H
+#define TEST_EMULATED_CONTROL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A counter: launches, blocks, barriers, exchanges, copied, shared, allocations, live, calls, streams; and in the race build
+ * races, loads, stores (of shared memory), read, written (bytes of device memory; those that several lanes
+ * take between two meetings count once), touched (distinct ones in a launch). */
+long emu_count(const char *name);
+
+/* The n-th CUDA call from now fails; 0: none. */
+void emu_fail(long n);
+
+/* Another order of lanes, blocks and streams: 0 ascending, 1 descending, others shuffled. */
+void emu_seed(long seed);
+
+/* Streams and graphs; each call that fails ends the process with a message. */
+void *cuda_stream_create(int device);
+void cuda_stream_destroy(void *stream);
+void *cuda_graph_capture(void *stream, int (*enqueue)(void *), void *arg, int *code);
+void cuda_graph_replay(void *graph, void *stream);
+void cuda_graph_destroy(void *graph);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
