@@ -9,7 +9,7 @@
 #include <hdf5.h>
 
 #ifdef SOFTCON_SANITIZED
-enum { ROUNDS = 3000, FILES = 40 };
+enum { ROUNDS = 1500, FILES = 20 };
 #else
 enum { ROUNDS = 8000, FILES = 80 };
 #endif
