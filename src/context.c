@@ -25,21 +25,35 @@ static int has_avx512(void) {
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
 }
 #else
-extern const sc_kernels sc_kernels_base_f64x1, sc_kernels_base_f32x1, sc_kernels_base_f64x2, sc_kernels_base_f32x4;
+extern const sc_kernels sc_kernels_base_f64x1, sc_kernels_base_f32x1, sc_kernels_base_f64x2, sc_kernels_base_f32x4, sc_kernels_base_f64x4,
+    sc_kernels_base_f32x8;
 #endif
 
-/* fastest first, as measured: packs of 512 bits take 0.7 to 0.9 of the time of 256 (bench/README.md) */
-static const sc_backend backends[] = {
+enum { ONE_LANE, FUSED, NOT_FUSED }; /* how products are added: see sc_backend */
+
+/* On x86 fastest first, as measured: packs of 512 bits take 0.7 to 0.9 of the time of 256 (bench/README.md). Elsewhere the
+ * processor at hand is measured. */
 #ifdef SC_HAVE_X86
-    {"avx512", has_avx512, &sc_kernels_avx512_f64x8, &sc_kernels_avx512_f32x16, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1, NULL},
-    {"avx512vl", has_avx512, &sc_kernels_avx512vl_f64x4, &sc_kernels_avx512vl_f32x8, &sc_kernels_avx512_f64x1, &sc_kernels_avx512_f32x1, NULL},
-    {"avx2", has_avx2, &sc_kernels_avx2_f64x4, &sc_kernels_avx2_f32x8, &sc_kernels_avx2_f64x1, &sc_kernels_avx2_f32x1, NULL},
-    {"sse2", always, &sc_kernels_sse2_f64x2, &sc_kernels_sse2_f32x4, &sc_kernels_sse2_f64x1, &sc_kernels_sse2_f32x1, NULL},
+#define FASTEST_FIRST 1
 #else
-    {"base", always, &sc_kernels_base_f64x2, &sc_kernels_base_f32x4, &sc_kernels_base_f64x1, &sc_kernels_base_f32x1, NULL},
+#define FASTEST_FIRST 0
 #endif
-    {"reference", always, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, NULL},
-    {"cuda", has_cuda, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_cuda_backend}, /* never "auto" */
+static const sc_backend backends[] = {
+#define CPU(name, runs, f64, f32, isa, rounding)                                                                            \
+  {name, runs, &sc_kernels_##f64, &sc_kernels_##f32, &sc_kernels_##isa##_f64x1, &sc_kernels_##isa##_f32x1, NULL, rounding}
+#ifdef SC_HAVE_X86
+    CPU("avx512", has_avx512, avx512_f64x8, avx512_f32x16, avx512, FUSED),
+    CPU("avx512vl", has_avx512, avx512vl_f64x4, avx512vl_f32x8, avx512, FUSED),
+    CPU("avx2", has_avx2, avx2_f64x4, avx2_f32x8, avx2, FUSED),
+    CPU("sse2", always, sse2_f64x2, sse2_f32x4, sse2, NOT_FUSED),
+#else
+    CPU("base", always, base_f64x2, base_f32x4, base, FUSED),
+    CPU("base256", always, base_f64x4, base_f32x8, base, FUSED), /* every vector two registers of 128 bits */
+#endif
+#undef CPU
+    {"reference", always, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, NULL, ONE_LANE},
+    {"cuda", has_cuda, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_kernels_reference, &sc_kernels_reference_f32x1, &sc_cuda_backend,
+     ONE_LANE}, /* never "auto" */
 };
 #define NBACKEND ((int)(sizeof backends / sizeof *backends))
 
@@ -49,10 +63,23 @@ const char *sc_backend_name(int i) {
   return NULL;
 }
 
+/* the processor's backends that run and round as the first does; how many */
+static int find_alike(const sc_backend *all[NBACKEND]) {
+  int n = 0;
+  for (int k = 0; k < NBACKEND; k++) {
+    const sc_backend *b = &backends[k];
+    if (!b->device && b->runs() && (n == 0 || b->rounding == all[0]->rounding)) all[n++] = b;
+  }
+  return n;
+}
+
 static const sc_backend *find_backend(const char *name) {
+  const sc_backend *alike[NBACKEND];
   int automatic = !name || !strcmp(name, "auto");
+  if (automatic && FASTEST_FIRST) return find_alike(alike) ? alike[0] : NULL;
+  if (automatic || !strcmp(name, "measured")) return sc_backend_fastest(alike, find_alike(alike));
   for (int k = 0; k < NBACKEND; k++)
-    if (automatic ? !backends[k].device && backends[k].runs() : !strcmp(name, backends[k].name)) return &backends[k];
+    if (!strcmp(name, backends[k].name)) return &backends[k];
   return NULL;
 }
 

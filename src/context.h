@@ -15,7 +15,12 @@ typedef struct sc_backend {
   const sc_kernels *f64, *f32;
   const sc_kernels *f64x1, *f32x1; /* of one lane, for large systems */
   const sc_device_backend *device; /* NULL: the processor */
+  int rounding;             /* backends with the same number give the same bits */
 } sc_backend;
+
+/* The fastest of n > 0 of the processor on a small batch, the first unless another is clearly faster or without memory. Takes
+ * a few milliseconds. fastest.c */
+const sc_backend *sc_backend_fastest(const sc_backend *const *candidates, int n);
 
 struct sc_context {
   const sc_backend *backend;

@@ -214,8 +214,10 @@ typedef struct sc_context sc_context;
 typedef struct sc_context_options {
   size_t size;                /* sizeof(sc_context_options); set by sc_context_options_init */
   int threads;                /* worker threads, the caller's included; 0 (default): as many as the process may run on */
-  const char *backend;        /* NULL or "auto" (default): the fastest for this processor; "reference": one lane of double;
-                                 or one of sc_backend_name(), which may be "cuda" */
+  const char *backend;        /* NULL or "auto" (default): the fastest for this processor, on x86 the widest that it has, elsewhere
+                                 as "measured", which times those with the same rounding on a small batch (some milliseconds) and
+                                 takes the fastest, whose bits are those of the others; "reference": one lane of double; or one
+                                 of sc_backend_name(), which may be "cuda" */
   int device;                 /* "cuda": which of CUDA's devices; default 0 */
   void *stream;               /* "cuda": a cudaStream_t of that device, on which everything is ordered; borrowed until the
                                  context is destroyed. NULL (default): the context makes one */

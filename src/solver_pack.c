@@ -50,7 +50,7 @@ int sc_solver_no_memory(const sc_solver *s, const sc_batch *batch, const char *c
   const sc_env *e = env >= 0 ? &batch->env[env] : NULL;
   if (!e || !sc_env_is_large(e)) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %d environments", call, batch->nenv);
   double most = 0;
-  for (int i = 0; i < s->nslot; i++) most = s->slots[i].large && s->slots[i].wanted > most ? (double)s->slots[i].wanted : most;
+  for (int i = 0; i < s->nslot; i++) most = s->slots[i].large && (double)s->slots[i].wanted > most ? (double)s->slots[i].wanted : most;
   for (int i = 0; i < sc_context_threads(s->context); i++)
     if (s->workers[i].slot.large && (double)s->workers[i].slot.wanted > most) most = (double)s->workers[i].slot.wanted;
   return sc_error_set(SC_ERROR_MEMORY, "%s: no memory for environment %d, nv %d, nefc %d: the largest pack alone takes %.4g MB", call, env, e->nv, e->nefc,

@@ -76,6 +76,20 @@ Test(invariance, order_and_poisoned_neighbours) {
   }
 }
 
+/* packs of every width round alike, where products are added unrounded: the width can be chosen by speed alone */
+Test(invariance, width_of_packs) {
+  EACH_METHOD(method) EACH_PRECISION(precision) {
+    test_run measured = together("measured", method, precision, 2);
+    EACH_BACKEND(backend) {
+      if (!strcmp(backend, "sse2") || !strcmp(backend, "reference") || !strcmp(backend, "cuda")) continue;
+      test_run other = together(backend, method, precision, 2);
+      for (int i = 0; i < NENV; i++) same(&measured, i, &other, i, backend);
+      close_run(&other);
+    }
+    close_run(&measured);
+  }
+}
+
 Test(invariance, threads_and_repetition) {
   EACH_METHOD(method) EACH_PRECISION(precision) {
     test_run all = together(NULL, method, precision, 1);

@@ -119,7 +119,7 @@ static inline void many_problems(uint64_t first, long long n) {
   cr_expect_eq(c.types, (1u << SC_NTYPE) - 1, "row kinds that occur: %x", c.types);
   cr_expect_eq(c.most_dofs, MANY_DOFS, "at most %d dofs", c.most_dofs);
   for (int way = 0; way < 2; way++) /* most are solved, or the test would say little */
-    cr_expect(c.solved[way] >= 0.8 * (double)c.tried[way], "way %d: only %lld of %lld are solved", way, c.solved[way], c.tried[way]);
+    cr_expect((double)c.solved[way] >= 0.8 * (double)c.tried[way], "way %d: only %lld of %lld are solved", way, c.solved[way], c.tried[way]);
 }
 
 #endif

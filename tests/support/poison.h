@@ -45,7 +45,7 @@ static inline test_problem poison_make(int env) {
 
 /* what must be said of a poisoned environment; the count of those that have an answer all the same */
 static inline int check_poisoned(const test_run *t, int env, int code) {
-  int status = t->r.status[env], kind = poison_of(env);
+  int status = t->r.status[env], kind = (int)poison_of(env);
   char text[300];
   sc_problem p;
   sc_rows rows;
