@@ -162,15 +162,13 @@ static int make_crew(const char *call, sc_context *context, batch_job *job) {
   if (!c) return sc_error_set(SC_ERROR_MEMORY, "%s: no memory", call);
   c->n = sc_context_threads(context);
   int code = sc_mj_workers_create(call, context, job->model->rows, &c->workers);
-  if (!code) code = sc_mj_overrides_open(call, context, job->model->rows, &job->overrides, c->workers);
   for (int i = 0; !code && !job->model->mujoco_rows && i < c->n; i++) code = sc_assembly_create(&c->workers[i].assembly);
   return code;
 }
 
-/* The crew of an earlier call, as good as new; NULL: there is none for so many threads. With overrides workers have models of
- * their own, which no crew keeps. */
+/* the crew of an earlier call, as good as new; NULL: there is none for so many threads */
 static sc_mj_crew *take_crew(const batch_job *job, int threads) {
-  sc_mj_crew *c = job->overrides.n ? NULL : atomic_exchange(&((sc_model *)job->model)->crew, NULL);
+  sc_mj_crew *c = atomic_exchange(&((sc_model *)job->model)->crew, NULL);
   if (!c) return NULL;
   if (c->n != threads) {
     sc_mj_crew_destroy(c);
@@ -186,7 +184,7 @@ static sc_mj_crew *take_crew(const batch_job *job, int threads) {
 
 static void keep_crew(const batch_job *job, int code) {
   sc_mj_crew *c = job->crew;
-  if (!job->overrides.n && (!code || code == SC_ERROR_VALUE)) c = atomic_exchange(&((sc_model *)job->model)->crew, c);
+  if (!code || code == SC_ERROR_VALUE) c = atomic_exchange(&((sc_model *)job->model)->crew, c);
   sc_mj_crew_destroy(c);
 }
 
@@ -199,6 +197,7 @@ static int make_batch(const char *call, sc_context *context, batch_job *job, int
   if (code) return code;
   job->crew = take_crew(job, sc_context_threads(context));
   if (!job->crew) code = make_crew(call, context, job);
+  if (!code) code = sc_mj_overrides_open(call, job->model->rows, &job->overrides, job->crew);
   if (!code) {
     sc_mj_each(context, nenv, batch_state, job, progress, arg);
     code = sc_mj_workers_code(call, context, job->crew->workers);

@@ -26,7 +26,7 @@ typedef struct {
   sc_mj_overrides overrides;
   const sc_batch *batch;
   const sc_result *result;
-  sc_mj_worker *workers;
+  sc_mj_crew crew;
   size_t *offset;     /* nenv+1: [i+1] is how many environment i has, summed up at the end */
   one_contact **list; /* nenv: theirs */
 } contacts_job;
@@ -123,7 +123,7 @@ static void list_contacts(const contacts_job *job, const mjModel *m, sc_mj_worke
 
 static void contacts_of_state(void *arg, int env, int worker) {
   const contacts_job *job = arg;
-  sc_mj_worker *w = &job->workers[worker];
+  sc_mj_worker *w = &job->crew.workers[worker];
   const double *state = job->states + (size_t)env * job->nstate;
   char text[SC_MJ_TEXT];
   sc_problem p;
@@ -209,14 +209,15 @@ static int run(const char *call, sc_context *context, contacts_job *job, int nen
   job->list = calloc((size_t)nenv + 1, sizeof *job->list);
   if (!job->offset || !job->list)
     code = sc_error_set(SC_ERROR_MEMORY, "%s: no memory for %d environments", call, nenv);
-  if (!code) code = sc_mj_workers_create(call, context, job->model->rows, &job->workers);
-  if (!code) code = sc_mj_overrides_open(call, context, job->model->rows, &job->overrides, job->workers);
+  job->crew.n = sc_context_threads(context);
+  if (!code) code = sc_mj_workers_create(call, context, job->model->rows, &job->crew.workers);
+  if (!code) code = sc_mj_overrides_open(call, job->model->rows, &job->overrides, &job->crew);
   if (!code) {
     sc_mj_each(context, nenv, contacts_of_state, job, NULL, NULL);
-    code = sc_mj_workers_code(call, context, job->workers);
+    code = sc_mj_workers_code(call, context, job->crew.workers);
   }
   if (!code) code = collect(call, job, nenv, out);
-  sc_mj_workers_destroy(sc_context_threads(context), job->workers);
+  sc_mj_workers_destroy(job->crew.n, job->crew.workers);
   for (int i = 0; job->list && i < nenv; i++) free(job->list[i]);
   free(job->list);
   free(job->offset);

@@ -131,6 +131,7 @@ static int check_one(const char *call, const sc_model *model, int i, int nenv, s
       return sc_error_set(SC_ERROR_ARGUMENT, "%s: overrides[%d].field: \"%s\" is already overrides[%d]", call, i,
                           v->field, k);
   o->field[i] = f;
+  o->fields |= (uint64_t)1 << f;
   o->numbers[i] = (size_t)rows_of(model->own, &fields[f]) * (size_t)fields[f].columns;
   if (!v->values && nenv > 0 && o->numbers[i])
     return sc_error_set(SC_ERROR_ARGUMENT, "%s: overrides[%d].values is NULL (\"%s\")", call, i, v->field);
@@ -156,27 +157,28 @@ int sc_mj_overrides_check(const char *call, const sc_model *model, const sc_over
 
 typedef struct {
   const mjModel *from;
-  mjModel *model;
-  mjData *scratch;
+  sc_mj_worker *worker;
 } copy_job;
 
-/* for sc_mj_guard */
+/* For sc_mj_guard. A model that is there already is overwritten in its place. */
 static void make_copy(void *arg) {
   copy_job *job = arg;
-  job->model = mj_copyModel(NULL, job->from);
-  job->scratch = job->model ? mj_makeData(job->model) : NULL;
+  sc_mj_worker *w = job->worker;
+  w->model = mj_copyModel(w->model, job->from);
+  if (w->model && !w->scratch) w->scratch = mj_makeData(w->model);
 }
 
-int sc_mj_overrides_open(const char *call, sc_context *context, const mjModel *model, const sc_mj_overrides *o,
-                         sc_mj_worker *workers) {
+/* Fields that every environment writes, and what follows from them, need no copy: only those that are not written any more. */
+int sc_mj_overrides_open(const char *call, const mjModel *model, const sc_mj_overrides *o, sc_mj_crew *crew) {
   char text[SC_MJ_TEXT];
-  for (int i = 0; o->n && i < sc_context_threads(context); i++) {
-    copy_job job = {model, NULL, NULL};
-    int failed = sc_mj_guard(make_copy, &job, text);
-    workers[i].model = job.model, workers[i].scratch = job.scratch;
-    if (failed || !job.model || !job.scratch)
+  for (int i = 0; o->n && i < crew->n; i++) {
+    sc_mj_worker *w = &crew->workers[i];
+    if (w->scratch && !(crew->written & ~o->fields)) continue;
+    copy_job job = {model, w};
+    if (sc_mj_guard(make_copy, &job, text) || !w->model || !w->scratch)
       return sc_error_set(SC_ERROR_MEMORY, "%s: no copy of the model for worker %d: %s", call, i, text);
   }
+  if (o->n) crew->written = o->fields;
   return SC_OK;
 }
 

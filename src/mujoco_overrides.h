@@ -4,13 +4,14 @@
 
 #include "mujoco_private.h"
 
-#define SC_MJ_NFIELD 64 /* at least as many as can be overridden */
+#define SC_MJ_NFIELD 64 /* at least as many as can be overridden, at most as a uint64_t has bits */
 
 typedef struct sc_mj_overrides {
   const sc_override *list;
   int n;
   int field[SC_MJ_NFIELD];     /* n: which one of the table */
   size_t numbers[SC_MJ_NFIELD]; /* n: how many in an environment */
+  uint64_t fields;             /* all of them, as bits */
   int weights, margins;        /* derived numbers that must follow: mj_setConst's, body_margin */
 } sc_mj_overrides;
 
@@ -18,9 +19,9 @@ typedef struct sc_mj_overrides {
 int sc_mj_overrides_check(const char *call, const sc_model *model, const sc_override *list, int n, int nenv,
                           sc_mj_overrides *out);
 
-/* Give every worker a copy of the model to write into; nothing to do without overrides. */
-int sc_mj_overrides_open(const char *call, sc_context *context, const mjModel *model, const sc_mj_overrides *overrides,
-                         sc_mj_worker *workers);
+/* Give every worker a copy of the model to write into, in which nothing is from earlier overrides; nothing to do without
+ * overrides. */
+int sc_mj_overrides_open(const char *call, const mjModel *model, const sc_mj_overrides *overrides, sc_mj_crew *crew);
 
 /* The model of an environment: `shared` without overrides, else the worker's own with the values written into it. NULL:
  * a value is not valid; text says which. */

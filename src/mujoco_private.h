@@ -12,6 +12,7 @@
 /* What sc_model_batch works with; kept with the model for the next call, unless another one has come in between. */
 typedef struct sc_mj_crew {
   int n; /* threads */
+  uint64_t written; /* fields that workers' own models may have other values in than sc_model.rows, as bits; mujoco_overrides.c */
   struct sc_mj_worker *workers;
 } sc_mj_crew;
 

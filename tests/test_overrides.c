@@ -367,6 +367,27 @@ Test(overrides, an_environment_depends_on_its_own_values_alone) {
   close_scene(&s);
 }
 
+/* whatever an earlier call wrote, which a model keeps: each field alone after all others, against a new model */
+Test(overrides, nothing_is_left_of_an_earlier_call) {
+  enum { N = 6 };
+  scene s = open_scene(1, N);
+  set v = open_set(s.model, s.m, N);
+  sc_batch *fresh;
+  CALL(sc_batch_create(s.run.context, N, &fresh));
+  for (int i = 0; i < v.n; i++) {
+    fill(&s, N, &v);
+    CALL(sc_model_batch_with(s.run.context, s.model, s.states, -1, N, &v.list[i], 1, s.run.batch, NULL, NULL, NULL));
+    sc_model *model;
+    CALL(sc_model_wrap(s.m, NULL, &model));
+    CALL(sc_model_batch_with(s.run.context, model, s.states, -1, N, &v.list[i], 1, fresh, NULL, NULL, NULL));
+    for (int e = 0; e < N; e++) same_bits(s.run.batch, e, fresh, e);
+    sc_model_destroy(model);
+  }
+  sc_batch_destroy(fresh);
+  close_set(&v);
+  close_scene(&s);
+}
+
 /* the model's own values change nothing, and the model itself is not written */
 Test(overrides, own_values_are_no_change) {
   enum { N = 20 };
