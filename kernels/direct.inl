@@ -7,6 +7,7 @@
 
 #define REFINEMENTS 4 /* at most */
 #define LOOK_AFTER 4  /* iterations of conjugate gradients from one look at the gap to the next, which costs an iteration too */
+#define IDLE_LOOKS 32 /* without a better point, after which nothing more is to be had */
 
 /* A + R of the first 4 a.nb rows; where there is no row, the identity */
 PROC void make_square(const sc_pack *p, sc_work *w) {
@@ -25,12 +26,12 @@ PROC void make_square(const sc_pack *p, sc_work *w) {
   SYNC;
 }
 
-/* x = b + R f + A f, z = Y f */
-PROC void square_residual(const sc_pack *p, sc_work *w, const real *f, real *z, real *x) {
-  const real *R = w->k1;
-  mul_dual(p, w->Y, f, z);
-  dual_residual(p, w->Y, w->Jv, z, x);
-  EACH(r, p->nefc) x[r] += R[r] * f[r];
+/* e = b + R f + Y' z, z = Y f being there */
+PROC void square_residual(const sc_pack *p, sc_work *w) {
+  const real *R = w->k1, *f = w->f;
+  real *e = w->f1;
+  dual_residual(p, w->Y, w->Jv, w->z, e);
+  EACH(r, p->nefc) e[r] += R[r] * f[r];
   SYNC;
 }
 
@@ -128,36 +129,54 @@ PROC void square_step(const sc_pack *p, sc_work *w, iteration *st, real es) {
   SYNC;
 }
 
-/* Lanes are done when the certificate's gap is within the tolerance, or a step moved no digit of z. The residual is taken afresh. */
-PROC void square_look(const sc_pack *p, sc_work *w, iteration *st) {
-  real tiny = splat(4 * SC_EPS), *z = w->z;
-  mask done = le(*(const real *)NUM(p, scale) * dual_gap(p, w), splat(w->task.tolerance));
-  finish(w, st, done, SC_END_CONVERGED);
+/* The best point of conjugate gradients so far, at w->g: rounding may lead them away from it again. */
+typedef struct {
+  real gap;                 /* the certificate's there */
+  real idle;                /* looks since then */
+} square_best;
+
+/* Lanes are done when the certificate's gap is within the tolerance, a step moved no digit of z, or no look has found a better
+ * point for long. Of the others z and the residual are taken afresh. */
+PROC void square_look(const sc_pack *p, sc_work *w, iteration *st, square_best *least) {
+  real tiny = splat(4 * SC_EPS), *z = w->z, *fresh = w->z1, *best = w->g, gap = dual_gap(p, w);
+  mask better = both(st->live, lt(gap, least->gap));
+  EACH(i, p->nv4) best[i] = sel(better, z[i], best[i]);
+  least->gap = sel(better, gap, least->gap);
+  least->idle = sel(better, splat(0), least->idle + splat(1));
+  finish(w, st, le(*(const real *)NUM(p, scale) * gap, splat(w->task.tolerance)), SC_END_CONVERGED);
   finish(w, st, le(st->step, tiny * tiny * larger(dot(p, z, z), st->smooth)), SC_END_FLOOR);
-  square_residual(p, w, w->f, w->z, w->f1);
+  finish(w, st, le(splat(IDLE_LOOKS), least->idle), SC_END_FLOOR);
+  mul_dual(p, w->Y, w->f, fresh);
+  EACH(i, p->nv4) z[i] = sel(st->live, fresh[i], z[i]);
+  SYNC;
+  square_residual(p, w);
 }
 
 /* z of the lanes in `large` by conjugate gradients on f, from where they are */
 PROC void square_cg(const sc_pack *p, sc_work *w, mask large, mask by_R) {
-  real *v = w->x1;
+  real *v = w->x1, *z = w->z, *best = w->g;
   iteration st;
+  square_best least = {splat(SC_SINGLE ? 3e38 : 1e300), splat(0)};
   st.live = large;
   st.smooth = dot(p, NUM(p, s), NUM(p, tau));
   st.step = st.smooth + splat(1);
   EACH(r, p->nefc) v[r] = splat(0);
+  EACH(i, p->nv4) best[i] = z[i];
   SYNC;
-  square_look(p, w, &st);
+  square_look(p, w, &st, &least);
   real beta = splat(0), es = square_slope(p, w, by_R);
   for (int it = 1; it <= w->task.iterations && any(st.live); it++) {
     EACH(l, SC_LANES) if (lane_is(st.live, l)) w->iterations[l] = it;
     square_direction(p, w, &st, by_R, beta);
     square_step(p, w, &st, es);
-    if (it % LOOK_AFTER == 0) square_look(p, w, &st);
+    if (it % LOOK_AFTER == 0 || it == w->task.iterations) square_look(p, w, &st, &least);
     real next = square_slope(p, w, by_R);
     mask some = lt(splat(0), es);
     beta = sel(some, next / sel(some, es, splat(1)), splat(0));
     es = next;
   }
+  EACH(i, p->nv4) z[i] = sel(large, best[i], z[i]);
+  SYNC;
 }
 
 PROC void direct(const sc_pack *p, sc_work *w) {

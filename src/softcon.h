@@ -292,7 +292,7 @@ SC_API int sc_batch_get(const sc_batch *batch, int env, sc_problem *problem, sc_
 /* SC_NEWTON; SC_CG: conjugate gradients; SC_PGS: projected Gauss-Seidel on the dual, qacc = qacc_smooth + M^-1 J'f. Its sweeps are
  * cheap and many: problems that are stiff or whose rows share many dofs may take thousands, and where they run out the verdict
  * says so. SC_DIRECT: problems whose every row is an equality, (A + R) f = -b: by a Cholesky factor of A + R (one iteration) up
- * to 256 rows of an environment, beyond that by conjugate gradients on f; packing refuses other rows. Not in SC_MIXED. */
+ * to 256 rows of an environment, beyond that by conjugate gradients on f; packing refuses other rows. */
 typedef enum sc_method { SC_NEWTON = 0, SC_CG = 1, SC_PGS = 2, SC_DIRECT = 3, SC_NMETHOD = 4 } sc_method;
 SC_API const char *sc_method_name(int method);  /* "newton", "cg", "pgs", "direct"; "unknown" out of range */
 typedef enum sc_precision { SC_F64 = 0, SC_F32 = 1, SC_MIXED = 2, SC_NPRECISION = 3 } sc_precision;

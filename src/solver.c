@@ -14,9 +14,6 @@ static int check_options(const sc_solver_options *o) {
   if (o->method < 0 || o->method >= SC_NMETHOD) return sc_error_set(SC_ERROR_ARGUMENT, CALL "method is %d, not in 0 .. %d", o->method, SC_NMETHOD - 1);
   if (o->precision < 0 || o->precision >= SC_NPRECISION)
     return sc_error_set(SC_ERROR_ARGUMENT, CALL "precision is %d, not in 0 .. %d", o->precision, SC_NPRECISION - 1);
-  if (o->method == SC_DIRECT && o->precision == SC_MIXED)
-    return sc_error_set(SC_ERROR_UNSUPPORTED, CALL "precision is %d (mixed), which the method %d (direct) does not have: it refines its answers itself", o->precision,
-                        o->method);
   if (o->iterations < 0) return sc_error_set(SC_ERROR_ARGUMENT, CALL "iterations is %d, not >= 0", o->iterations);
   if (o->ls_iterations < 1) return sc_error_set(SC_ERROR_ARGUMENT, CALL "ls_iterations is %d, not >= 1", o->ls_iterations);
   if (!(o->tolerance >= 0) || isinf(o->tolerance)) return sc_error_set(SC_ERROR_ARGUMENT, CALL "tolerance is %g, not finite and >= 0", o->tolerance);

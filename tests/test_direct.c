@@ -75,9 +75,22 @@ Test(direct, in_float_it_is_within_its_bound) {
   }
 }
 
+Test(direct, in_mixed_precision_it_is_as_accurate_as_in_double) {
+  EACH_BACKEND(backend) {
+    test_run t = open_direct(backend, 2, SC_MIXED, 1e-15, NENV);
+    solve_all(&t);
+    for (int i = 0; i < NENV; i++) {
+      double error = run_error(&t, i);
+      cr_expect_eq(t.r.status[i], SC_SOLVED, "%s, \"%s\" seed %d: %s", backend, cases[i / SEEDS].name, i % SEEDS, sc_status_name(t.r.status[i]));
+      cr_expect_leq(error, TOL_F64_QACC, "%s, \"%s\" seed %d: error %g", backend, cases[i / SEEDS].name, i % SEEDS, error);
+    }
+    close_run(&t);
+  }
+}
+
 /* small ones beside one of more rows than direct forms a matrix for: each in its own way, whatever the company */
 Test(direct, gives_the_same_bits_alone_in_any_order_and_on_any_number_of_threads) {
-  EACH_BACKEND(backend) for (int precision = SC_F64; precision <= SC_F32; precision++) {
+  EACH_BACKEND(backend) EACH_PRECISION(precision) {
     test_run all = open_direct(backend, 1, precision, 1e-8, NENV), one = open_direct(backend, 1, precision, 1e-8, 1);
     test_run mixed = open_direct(backend, 3, precision, 1e-8, NENV);
     solve_all(&all);
@@ -168,17 +181,4 @@ Test(direct, other_rows_are_refused_by_environment_and_row) {
     cr_expect(t.r.status[0] == SC_SOLVED && t.r.status[1] == SC_BAD_INPUT && t.r.status[4] == SC_SOLVED, "after the rows were mended");
     close_run(&t);
   }
-}
-
-/* it refines its answers itself */
-Test(direct, mixed_precision_is_refused) {
-  sc_context *context;
-  sc_solver *solver;
-  sc_solver_options o;
-  sc_solver_options_init(&o);
-  o.method = SC_DIRECT, o.precision = SC_MIXED;
-  cr_assert(!sc_context_create(NULL, &context));
-  cr_expect_eq(sc_solver_create(context, &o, &solver), SC_ERROR_UNSUPPORTED);
-  cr_expect(strstr(sc_error_text(), "mixed"), "%s", sc_error_text());
-  sc_context_destroy(context);
 }
