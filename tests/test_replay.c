@@ -298,20 +298,3 @@ Test(replay, bad_environments_say_why) {
   r = run_line("replay c.h5", 0);
   cr_expect(strstr(r.out, "bad_input, rows_dropped") && strstr(r.out, "solved;"), "%s", r.out);
 }
-
-/* ------------------------------------------------------------------ help */
-
-/* the example of the help, as it stands there */
-Test(replay, the_example_works) {
-  command_result r = run_line("replay --help", 0);
-  const char *at = strstr(r.out, "Example: ");
-  cr_assert(at != NULL, "%s", r.out);
-  char command[1000], link[400];
-  snprintf(link, sizeof link, "%s/scenes", folder);
-  cr_assert_eq(symlink(SOFTCON_SOURCE_DIR "/scenes", link), 0);
-  snprintf(command, sizeof command, "softcon() { " SOFTCON_PROGRAM " \"$@\"; }; %.*s", (int)strcspn(at + 9, "\n"), at + 9);
-  const char *const words[] = {"/bin/sh", "-c", command, NULL};
-  r = command_run(words, &(command_options){.folder = folder});
-  cr_expect_eq(r.status, 0, "%s: %d\n%s", command, r.status, r.err);
-  cr_expect(strstr(r.out, "iteration                    cost"), "%s", r.out);
-}

@@ -14,15 +14,16 @@ typedef struct {
 } command;
 
 static const command commands[] = {
-    {"solve", "MODEL.xml", "the constraint forces and accelerations of a batch of states of one model", FOR_SOLVE,
+    {"solve", "MODEL.xml", "the constraint forces and accelerations of many states of a model", FOR_SOLVE,
      cmd_solve, "softcon solve scenes/humanoid.xml --envs 512 --compare mujoco --out humanoid.h5"},
     {"inspect", "MODEL.xml", "what a model's constraints are: every row of one state, in a table", FOR_INSPECT,
      cmd_inspect, "softcon inspect scenes/gripper.xml --lint"},
     {"bench", "[MODEL.xml ...]",
-     "speed, side by side with MuJoCo's own solver on the same states (default: four scenes)", FOR_BENCH, cmd_bench,
+     "speed beside MuJoCo's solver, same states (default: four scenes)", FOR_BENCH, cmd_bench,
      "softcon bench scenes/legged.xml --envs 512"},
-    {"replay", "FILE.h5", "solves again an environment that a run has set aside, alone, and prints every iteration", FOR_REPLAY, cmd_replay,
-     "softcon solve scenes/gripper.xml --envs 64 --iterations 2 --set-aside aside.h5; softcon replay aside.h5 --iterations 50"},
+    {"replay", "FILE.h5", "solves again, alone, what a run has set aside; prints every iteration", FOR_REPLAY, cmd_replay,
+     "softcon solve scenes/gripper.xml --envs 64 --iterations 2 --set-aside aside.h5\n"
+     "         softcon replay aside.h5 --iterations 50"},
 };
 #define NCOMMAND (sizeof commands / sizeof *commands)
 
