@@ -18,6 +18,13 @@
 /* entry of a symmetric matrix whose lower triangle is kept row by row */
 #define CONE_K(K, i, j) ((K)[(i) > (j) ? (i) * ((i) + 1) / 2 + (j) : (j) * ((j) + 1) / 2 + (i)])
 
+/* those numbers, from a contact's mu, the D of its first row and its friction coefficients c */
+FN void cone_coefficients(int d, scal mu, scal D0, const scal *c, scal *coef) {
+  coef[0] = mu * mu;
+  coef[1] = D0 / (1 + coef[0]);
+  for (int j = 1; j < d; j++) CONE_C(coef, j) = law_friction(c[j - 1]);
+}
+
 typedef struct {
   mask top, middle;
   real T; /* 1 where the contact does not slide, so that it can be divided by */

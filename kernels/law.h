@@ -112,8 +112,17 @@ FN scal law_regularisation(scal d, scal diagA) {
   return R < (scal)LAW_MINVAL ? (scal)LAW_MINVAL : R;
 }
 
+/* the diagonal that this R has for an impedance d, as MuJoCo stores it */
+FN scal law_diagonal(scal R, scal d) { return R * d / (1 - d); }
+
 /* aref = -B vel - K d (pos - margin) - curvature */
 FN scal law_aref(scal K, scal B, scal d, scal pos, scal vel, scal curvature) { return -B * vel - K * d * pos - curvature; }
+
+/* and with a pull along the row, N */
+FN scal law_pulled(scal aref, scal R, scal adhesion) { return aref + R * adhesion; }
+
+/* a friction coefficient is at least LAW_MINMU */
+FN scal law_friction(scal friction) { return friction > (scal)LAW_MINMU ? friction : (scal)LAW_MINMU; }
 
 /* cone adjustment: R of the first friction row, and mu; every friction row follows from them (law_cone_R, law_pyramid_R) */
 FN scal law_cone_mu(scal R0, scal friction, scal impratio, scal *R1) {
@@ -125,6 +134,9 @@ FN scal law_cone_mu(scal R0, scal friction, scal impratio, scal *R1) {
 FN scal law_cone_R(scal R1, scal friction0, scal friction) { return R1 * friction0 * friction0 / (friction * friction); }
 /* every edge of a pyramid */
 FN scal law_pyramid_R(scal R0, scal mu) { return 2 * mu * mu * R0; }
+
+/* residual beyond which dry friction slides */
+FN scal law_edge(scal frictionloss, scal R) { return frictionloss * R; }
 
 /* ------------------------------------------------------------------ a row at its residual x = J a - aref */
 

@@ -3,6 +3,8 @@
 #include "assemble.h"
 #include "batch.h"
 
+#include "../kernels/law_block.h"
+
 #include <stdlib.h>
 
 /* the usual way: a problem, which sc_batch_set checks */
@@ -63,7 +65,7 @@ static void copy_rows(const sc_assembly *a, sc_env *e) {
 
 /* the law; whether its results are finite */
 static int evaluate(const sc_assembly *a, sc_env *e) {
-  sc_parameters last = {.known = 0};
+  law_parameters last = {.known = 0};
   sc_row_source s = {.solreffriction = a->solreffriction_given ? a->solreffriction : NULL,
                      .timestep = a->o.timestep, .impratio = a->o.impratio, .refsafe = a->o.refsafe};
   for (const assembly_block *b = a->block; b < a->block + a->nblock; b++) {

@@ -124,15 +124,10 @@ typedef struct sc_row_source {
   int refsafe;
 } sc_row_source;
 
-/* Solver parameters, cleaned up, and what follows from them alone: most rows have those of the row before. All zero to begin. */
-typedef struct sc_parameters {
-  double solref[2], solimp[5]; /* as given */
-  double clean[5], K, B;    /* of solimp */
-  int known;
-} sc_parameters;
+struct law_parameters; /* kernels/law_block.h */
 
 /* R, mu and the parameters of rows r .. r+n-1, one block; type, pos, margin, diagA, dim, friction are there */
-void sc_rows_block(sc_env *env, const sc_row_source *source, sc_parameters *last, int r, int n, int contact);
+void sc_rows_block(sc_env *env, const sc_row_source *source, struct law_parameters *last, int r, int n, int contact);
 /* D, diagA, aref of all rows; whether all is finite. NULL: no row has any */
 int sc_rows_finish(sc_env *env, const double *curvature, const double *adhesion);
 

@@ -165,7 +165,7 @@ static int copy_rows(sc_env *e, const sc_problem *p) {
   ok &= all_finite(c ? p->contact_friction : NULL, 5 * c) & none_negative(c ? p->contact_friction : NULL, 5 * c, 1);
   for (size_t i = 0; i < c; i++) {
     e->dim[i] = p->contact_dim[i];
-    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = fmax(LAW_MINMU, p->contact_friction[5 * i + k]);
+    for (size_t k = 0; k < 5; k++) e->friction[5 * i + k] = law_friction(p->contact_friction[5 * i + k]);
   }
   if (!p->efc_D) return ok & copy_parameters(e, p);
   copy_ready(e, p);

@@ -178,7 +178,7 @@ static void fill_row(const part *t, int row) {
     int r = l < t->n ? t->envrow[l][row] : -1;
     const sc_env *e = t->env[l];
     put(t, t->num->eta, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r]);
-    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : e->frictionloss[r] * e->R[r]);
+    put(t, t->num->edge, (size_t)(row - p->ne), l, r < 0 ? 0 : law_edge(e->frictionloss[r], e->R[r]));
   }
 }
 
@@ -238,10 +238,9 @@ static void fill_no_cone(const part *t, size_t at, int lane, int dim) {
 /* those of the contact whose first row is the environment's row r */
 static void fill_cone(const part *t, size_t at, int lane, int dim, int r, int contact) {
   const sc_env *e = t->env[lane];
-  double mu2 = e->mu[contact] * e->mu[contact];
-  put(t, t->num->cone, at, lane, mu2);
-  put(t, t->num->cone, at + 1, lane, e->D[r] / (1 + mu2));
-  for (int j = 1; j < dim; j++) put(t, t->num->cone, at + 1 + (size_t)j, lane, e->friction[5 * contact + j - 1]);
+  double coef[CONE_COEF(6)];
+  cone_coefficients(dim, e->mu[contact], e->D[r], e->friction + 5 * contact, coef);
+  for (int j = 0; j < CONE_COEF(dim); j++) put(t, t->num->cone, at + (size_t)j, lane, coef[j]);
 }
 
 /* the contacts of each size in turn: in the order of the environment's rows */

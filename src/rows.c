@@ -1,7 +1,7 @@
 /* From parameters to rows: K, B, d, R, D, aref of every row by the law (kernels/law.h), and the one-row form. */
 #include "batch.h"
 
-#include "../kernels/law.h"
+#include "../kernels/law_block.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,25 +10,6 @@
 _Static_assert(LAW_REPAIRED == SC_REPAIRED && LAW_CLAMPED == SC_CLAMPED, "the law speaks the API's flags");
 
 /* ------------------------------------------------------------------ one row */
-
-/* whether they are others than before */
-static int clean_up(sc_parameters *c, const double *solref, const double *solimp, double timestep, int refsafe, unsigned *flags) {
-  if (c->known && !memcmp(c->solref, solref, sizeof c->solref) && !memcmp(c->solimp, solimp, sizeof c->solimp)) return 0;
-  double ref[2];
-  memcpy(c->solref, solref, sizeof c->solref);
-  memcpy(c->solimp, solimp, sizeof c->solimp);
-  law_clean_solref(solref, timestep, refsafe, ref, flags);
-  law_clean_solimp(solimp, c->clean, flags);
-  law_stiffness(ref, c->clean[1], &c->K, &c->B);
-  c->known = 1;
-  return 1;
-}
-
-/* K, B, d, dp of a row whose impedance is taken at `at` */
-static void evaluate(const sc_parameters *c, double at, int spring, sc_row_output *out) {
-  law_impedance(c->clean, at, &out->d, &out->dp);
-  out->K = spring ? c->K : 0, out->B = c->B;
-}
 
 int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
   if (!in || !out) return sc_error_set(SC_ERROR_ARGUMENT, "sc_row_eval: %s is NULL", in ? "out" : "in");
@@ -46,14 +27,14 @@ int sc_row_eval(const sc_row_input *in, sc_row_output *out) {
   if (!isfinite(in->timestep) || in->timestep <= 0)
     return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: timestep is %g, not finite and > 0", in->timestep);
   memset(out, 0, sizeof *out);
-  double pos = in->pos - in->margin;
-  int friction = sc_type_is_friction(in->type); /* its impedance is that at 0 */
-  sc_parameters c = {.known = 0};
-  clean_up(&c, in->solref, in->solimp, in->timestep, in->refsafe, &out->flags);
-  evaluate(&c, friction ? 0 : pos, !friction, out);
-  out->R = law_regularisation(out->d, in->diagA);
-  out->D = 1 / out->R;
-  out->aref = law_aref(out->K, out->B, out->d, pos, in->vel, in->curvature);
+  int type = in->type < SC_CONTACT_FRICTIONLESS ? in->type : SC_CONTACT_FRICTIONLESS; /* alone it has no cone */
+  law_block b = {.type = type, .rows = 1, .solref = in->solref, .solimp = in->solimp, .pos = &in->pos, .margin = &in->margin,
+                 .diagA = &in->diagA, .timestep = in->timestep, .refsafe = in->refsafe};
+  law_parameters c = {.known = 0};
+  law_row v = law_block_begin(&b, &out->flags);
+  law_block_row(&b, 0, &c, &v, &out->flags);
+  out->K = v.K, out->B = v.B, out->d = v.d, out->dp = v.dp, out->R = v.R, out->D = 1 / v.R;
+  out->aref = law_aref(v.K, v.B, v.d, in->pos - in->margin, in->vel, in->curvature);
   if (!isfinite(out->R) || !isfinite(out->D) || !isfinite(out->aref))
     return sc_error_set(SC_ERROR_VALUE, "sc_row_eval: R is %g, D %g and aref %g: the parameters overflow", out->R, out->D, out->aref);
   return SC_OK;
@@ -84,63 +65,37 @@ static int block_rows(const sc_env *e, int r, int contact) {
   return n;
 }
 
-/* where the block's impedance is taken: at its row, at the contact's distance, at the norm of an equality's residuals */
-static double impedance_at(const sc_env *e, int r, int n) {
-  if (sc_type_is_friction(e->type[r])) return 0;
-  if (e->type[r] != SC_EQUALITY || n == 1) return e->pos[r] - e->margin[r];
-  double s = 0;
-  for (int k = 0; k < n; k++) s += (e->pos[r + k] - e->margin[r + k]) * (e->pos[r + k] - e->margin[r + k]);
-  return sqrt(s);
-}
-
-/* final R of a contact's rows, and its mu */
-static void adjust_cone(sc_env *e, int r, int n, int contact, double impratio) {
-  const double *friction = e->friction + 5 * contact;
-  double R1, R0 = e->R[r];
-  e->mu[contact] = law_cone_mu(R0, friction[0], impratio, &R1);
-  for (int k = 0; k < n; k++)
-    if (e->type[r] == SC_CONTACT_PYRAMIDAL)
-      e->R[r + k] = law_pyramid_R(R0, e->mu[contact]);
-    else if (k > 0)
-      e->R[r + k] = law_cone_R(R1, friction[0], friction[k - 1]);
-}
-
-void sc_rows_block(sc_env *e, const sc_row_source *s, sc_parameters *c, int r, int n, int contact) {
-  double at = impedance_at(e, r, n), ref[2] = {0, 0};
-  int cone = sc_type_has_cone(e->type[r]), elliptic = e->type[r] == SC_CONTACT_ELLIPTIC, spring = !sc_type_is_friction(e->type[r]);
-  sc_row_output out = {.flags = e->flags};
-  int own = elliptic && s->solreffriction &&
-            law_clean_solreffriction(s->solreffriction + 2 * contact, s->timestep, s->refsafe, ref, &out.flags);
-  for (int k = 0; k < n; k++) {
-    int i = r + k, tangent = elliptic && k > 0;
-    /* contacts have one solref and solimp, those of their first row */
-    size_t row = cone ? 0 : s->step * (size_t)k;
-    int others = 0;
-    if (k == 0 || row || (tangent && own && k == 1))
-      others = clean_up(c, tangent && own ? ref : s->solref + 2 * row, s->solimp + 5 * row, s->timestep, s->refsafe, &out.flags);
-    if (k == 0 || others) evaluate(c, at, spring, &out);
-    e->K[i] = tangent ? 0 : out.K, e->B[i] = out.B, e->d[i] = out.d, e->dp[i] = out.dp;
-    e->R[i] = law_regularisation(out.d, e->diagA[i]);
+void sc_rows_block(sc_env *e, const sc_row_source *s, law_parameters *c, int r, int n, int contact) {
+  int cone = sc_type_has_cone(e->type[r]);
+  law_block b = {.type = e->type[r], .rows = n, .step = s->step, .solref = s->solref, .solimp = s->solimp,
+                 .solreffriction = cone && s->solreffriction ? s->solreffriction + 2 * contact : NULL,
+                 .friction = cone ? e->friction + 5 * contact : NULL, .pos = e->pos + r, .margin = e->margin + r,
+                 .diagA = e->diagA + r, .timestep = s->timestep, .impratio = s->impratio, .refsafe = s->refsafe};
+  unsigned flags = e->flags;
+  law_row v = law_block_begin(&b, &flags);
+  for (int k = 0, i = r; k < n; k++, i++) {
+    law_block_row(&b, k, c, &v, &flags);
+    e->K[i] = v.K, e->B[i] = v.B, e->d[i] = v.d, e->dp[i] = v.dp, e->R[i] = v.R;
   }
-  if (cone) adjust_cone(e, r, n, contact, s->impratio);
-  e->flags = out.flags;
+  if (cone) e->mu[contact] = v.mu;
+  e->flags = flags;
 }
 
 int sc_rows_finish(sc_env *e, const double *curvature, const double *adhesion) {
   size_t m = (size_t)e->nefc;
   for (size_t i = 0; i < m; i++) {
     e->D[i] = 1 / e->R[i];
-    e->diagA[i] = e->R[i] * e->d[i] / (1 - e->d[i]);
+    e->diagA[i] = law_diagonal(e->R[i], e->d[i]);
     e->aref[i] = law_aref(e->K[i], e->B[i], e->d[i], e->pos[i] - e->margin[i], e->vel[i], 0);
   }
   for (size_t i = 0; curvature && i < m; i++) e->aref[i] -= curvature[i];
-  for (size_t i = 0; adhesion && i < m; i++) e->aref[i] += e->R[i] * adhesion[i];
+  for (size_t i = 0; adhesion && i < m; i++) e->aref[i] = law_pulled(e->aref[i], e->R[i], adhesion[i]);
   return sc_all_finite(e->R, m) && sc_all_finite(e->D, m) && sc_all_finite(e->aref, m);
 }
 
 int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, sc_inertia *factor) {
   size_t m = (size_t)e->nefc;
-  sc_parameters c = {.known = 0};
+  law_parameters c = {.known = 0};
   sc_row_source s = {.solreffriction = p->contact_solreffriction, .timestep = p->timestep, .impratio = p->impratio, .refsafe = p->refsafe, .step = 1};
   if (m && !p->efc_diagA) exact_diagonal(e, factor);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
