@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/softcon)
 
 install(TARGETS softcon EXPORT softconTargets)
-install(FILES src/softcon.h src/softcon_rows.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES src/softcon.h src/softcon_rows.h src/softcon_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT softconTargets NAMESPACE softcon:: DESTINATION ${package_dir})
 
 # In an export of its own, so that softcon alone does not ask its users for MuJoCo.

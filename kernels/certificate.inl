@@ -125,24 +125,29 @@ PROC void certify(const sc_pack *p, sc_work *w) {
   if (p->hessian && any(noisy)) refine_forces(p, w, noisy, any(sliding_lanes(p, w->k1)));
 }
 
-/* factor M, and complete what was not handed over: tau = M s, s = M^-1 tau, warm = s */
-PROC void prepare(const sc_pack *p, sc_work *w) {
-  real *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm), *given = NUM(p, given), *alive = NUM(p, alive), *v = w->v;
-  factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, w->pivot, 4 * SC_EPS};
-  mask low = factor_any(&job, w);
-  ONCE { *alive = sel(low, splat(0), *alive); }
+/* tau = M s, s = M^-1 tau and warm = s where they are not there in themselves; v: nv4 numbers */
+FN void complete(const sc_pack *p, real *v, mask have_tau, mask have_s, mask have_warm) {
+  real *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm);
   mul_sym(&p->m, NUM(p, M), s, v, NULL);
-  mask have = lt(splat(0), given[0]);
-  EACH(i, p->nv4) tau[i] = sel(have, tau[i], v[i]);
+  EACH(i, p->nv4) tau[i] = sel(have_tau, tau[i], v[i]);
   SYNC;
   EACH(i, p->nv4) v[i] = tau[i];
   SYNC;
   solve_lower(&p->m, NUM(p, L), v);
   solve_upper(&p->m, NUM(p, L), v);
-  mask have_s = lt(splat(0), given[1]), have_warm = lt(splat(0), given[2]);
   EACH(i, p->nv4) {
     s[i] = sel(have_s, s[i], v[i]);
     warm[i] = sel(have_warm, warm[i], s[i]);
   }
   SYNC;
+}
+
+/* factor M, and complete what was not handed over */
+PROC void prepare(const sc_pack *p, sc_work *w) {
+  const real *given = NUM(p, given);
+  real *alive = NUM(p, alive), zero = splat(0);
+  factor_job job = {&p->m, NUM(p, L), NUM(p, M), NULL, NULL, NULL, NULL, w->pivot, 4 * SC_EPS};
+  mask low = factor_any(&job, w);
+  ONCE { *alive = sel(low, zero, *alive); }
+  complete(p, w->v, lt(zero, given[0]), lt(zero, given[1]), lt(zero, given[2]));
 }

@@ -23,6 +23,7 @@ namespace warp_f32 {
 #define NARROW warp_f32
 namespace warp_f64 {
 #include "kernels.inl"
+#include "cuda_rows.inl"
 #include "cuda_solve.inl"
 }
 #include "forget.h"
@@ -38,6 +39,7 @@ namespace block_f32 {
 #define NARROW block_f32
 namespace block_f64 {
 #include "kernels.inl"
+#include "cuda_rows.inl"
 #include "cuda_solve.inl"
 }
 
@@ -47,4 +49,5 @@ __global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_warp_f32(ARGS) { warp_f
 __global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_warp_f64(ARGS) { warp_f64::solve_all<0>(&args); }
 __global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_block_f32(ARGS) { block_f64::solve_all<1>(&args); }
 __global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_block_f64(ARGS) { block_f64::solve_all<0>(&args); }
+__global__ void __launch_bounds__(SC_ROWS_THREADS) sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args) { warp_f64::evaluate_all(&args); }
 }

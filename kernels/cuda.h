@@ -2,6 +2,7 @@
 #ifndef SC_CUDA_H
 #define SC_CUDA_H
 
+#include "device_rows.h"
 #include "problem.h"
 #include "results.h"
 #include "verdict.h"
@@ -11,15 +12,34 @@
 #define SC_WARP_BLOCKS 16 /* dof blocks up to which a warp solves it */
 #define SC_TEAM_SMALL 32
 #define SC_TEAM_LARGE 128
+#define SC_ROWS_THREADS 128 /* of a block that evaluates rows and nothing else */
 
 /* One environment: a pack of one lane, its pointers and lists in device memory. */
 typedef struct alignas(16) sc_cuda_env {
   sc_pack pack;
   int32_t nz;               /* J blocks of elliptic rows */
   int32_t env;              /* whose results these are */
-  int32_t beyond_float;     /* some number is too large for float: the iteration in float has no answer */
+  uint32_t beyond_float;    /* SC_BEYOND_...: what is too large for float, where the iteration then has no answer */
   int32_t factor;           /* the iteration reads L, which is there in its precision */
+  int32_t kept;             /* its rows are evaluated from parameters before each solve: */
+  int32_t nblock;           /* so many blocks */
+  uint32_t flags;           /* sc_flag of packing, as far as the device does not find them itself */
+  const sc_row_block *block;
 } sc_cuda_env;
+
+enum { SC_BEYOND_MATRICES = 1, SC_BEYOND_VECTORS = 2, SC_BEYOND_ROWS = 4 };
+
+/* Vectors over the dofs of all environments in the caller's order, read before each solve; NULL: what was packed. */
+typedef struct sc_cuda_vectors {
+  const double *tau, *s, *warm;
+} sc_cuda_vectors;
+
+/* Argument of the kernel that evaluates rows and nothing else. */
+typedef struct sc_cuda_rows_args {
+  sc_device_rows in;
+  const size_t *efc_offset;
+  sc_device_law out;
+} sc_cuda_rows_args;
 
 /* Argument of a launch: `nenv` environments of one team size. */
 typedef struct sc_cuda_args {
@@ -28,6 +48,8 @@ typedef struct sc_cuda_args {
   int32_t method;           /* sc_method: SC_NEWTON or SC_CG */
   int32_t retry;            /* sc_solver_options.retry */
   uint32_t *queue;          /* [2] environments taken; blocks that are done. Zero before a launch and after it */
+  sc_device_rows rows;      /* parameters of the rows */
+  sc_cuda_vectors vectors;
   sc_results out;           /* in device memory; nv_offset, efc_offset, rowmap are read */
   sc_task task, again;      /* of the iteration, and of the same in double after it */
   uint32_t fast;            /* bytes of shared memory of a block */
@@ -51,6 +73,8 @@ typedef struct alignas(16) sc_cuda_block {
   sc_cuda_copy copy[SC_CUDA_PIECES];
   sc_certificate certificate;
   int32_t iterations, end, stale;
+  int32_t bad;              /* some number is not valid */
+  uint32_t flags;           /* sc_flag of the rows */
   uint32_t next;            /* environment that is being solved */
 } sc_cuda_block;
 

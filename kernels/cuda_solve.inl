@@ -1,4 +1,4 @@
-/* One block solves one environment after the other: numbers into shared memory, iteration, certificate, answer. Included
+/* One block solves one environment after the other: numbers into shared memory, rows and vectors made anew, iteration, certificate, answer. Included
  * among the kernels in double; NARROW are those in float. */
 
 FN void copy_words(void *to, const void *from, size_t bytes) {
@@ -28,6 +28,7 @@ FN void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int singl
   for (int k = 0; k < SC_CUDA_PIECES; k++)
     if (b->copy[k].to) copy_words(b->copy[k].to, b->copy[k].from, b->copy[k].bytes);
   SYNC;
+  assemble(args, b, single);
 }
 
 /* the answer in double, where the certificate reads it; without rows it is qacc_smooth as handed over */
@@ -57,7 +58,7 @@ FN int answer_is_finite(const sc_cuda_args *args, const sc_work *w, int env, int
 /* to the results, in the caller's order; + 0.0 makes a zero's sign plain, which depends on what a pack skips */
 FN void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int status, int iterations, uint32_t flags) {
   const sc_results *r = &args->out;
-  int env = b->env.env, answered = status != SC_NOT_FINITE && status != SC_NOT_SPD;
+  int env = b->env.env, answered = status != SC_NOT_FINITE && status != SC_NOT_SPD && status != SC_BAD_INPUT;
   size_t dof = r->nv_offset[env], row = r->efc_offset[env];
   int nv = (int)(r->nv_offset[env + 1] - dof), nefc = (int)(r->efc_offset[env + 1] - row);
   const double *a = w->a, *Jf = w->g1, *f = w->f, *zone = w->k;
@@ -77,7 +78,7 @@ FN void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w
     r->objective[env] = answered ? c->objective + 0.0 : NAN;
     r->status[env] = (uint8_t)status;
     r->iterations[env] = iterations;
-    r->flags[env] = (r->flags[env] & ~(uint32_t)SC_RETRIED_F64) | flags;
+    r->flags[env] = b->env.flags | flags;
   }
 }
 
@@ -96,6 +97,10 @@ template <int single> static __device__ __forceinline__ void solve(const sc_cuda
   sc_work *w = single ? &b->judge : &b->iterate;
   int status, iterations = 0;
   uint32_t flags = 0;
+  if (b->bad) {
+    store(args, b, w, SC_BAD_INPUT, 0, 0);
+    return;
+  }
   for (int in_float = single;; in_float = 0) {
     if (in_float && args->method == SC_CG) NARROW::cg(p, &b->iterate);
     else if (in_float) NARROW::newton(p, &b->iterate);
@@ -115,7 +120,7 @@ template <int single> static __device__ __forceinline__ void solve(const sc_cuda
     ONCE { w->task = args->again; }
     SYNC;
   }
-  store(args, b, w, status, iterations, flags);
+  store(args, b, w, status, iterations, flags | b->flags);
 }
 
 template <int single> static __device__ __forceinline__ void solve_all(const sc_cuda_args *args) {

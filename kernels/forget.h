@@ -2,6 +2,7 @@
 #undef SC_LANE_H
 #undef SC_LAW_H
 #undef SC_CONE_H
+#undef SC_LAW_BLOCK_H
 #undef SC_SINGLE
 #undef SC_EPS
 #undef SCAL_SQRT

@@ -83,6 +83,7 @@ static int fill(const sc_assembly *a, const sc_problem *rest, const sc_pattern *
   e->nv = a->o.nv, e->nefc = a->nefc, e->ncon = a->ncon;
   e->have_tau = rest->qfrc_smooth != NULL, e->have_s = rest->qacc_smooth != NULL, e->have_warm = rest->qacc_warmstart != NULL;
   e->evaluated = 1, e->bad = 0, e->flags = 0;
+  e->timestep = a->o.timestep, e->impratio = a->o.impratio, e->refsafe = a->o.refsafe;
   e->pattern = pattern, e->M_rownnz = pattern->rownnz, e->M_rowadr = pattern->rowadr, e->M_colind = pattern->colind;
   int ok = sc_copy_finite(e->M, rest->M, (size_t)pattern->entries) & sc_copy_finite(e->qfrc_smooth, rest->qfrc_smooth, n) &
            sc_copy_finite(e->qacc_smooth, rest->qacc_smooth, n) & sc_copy_finite(e->qacc_warmstart, rest->qacc_warmstart, n) & copy_jacobian(a, e);
@@ -108,8 +109,10 @@ int sc_assembly_set(sc_assembly *a, const sc_problem *rest, sc_batch *batch, int
   int inside = sc_env_holds(e, rest->M) || sc_env_holds(e, rest->qfrc_smooth) || sc_env_holds(e, rest->qacc_smooth) || sc_env_holds(e, rest->qacc_warmstart);
   int capacity = batch->max_rows || batch->max_contacts;
   if (!pattern || a->o.diagexact || inside || capacity) return set_problem(a, rest, batch, env);
-  sc_env_sizes s = {(size_t)a->o.nv, (size_t)a->nefc, (size_t)a->ncon, (size_t)pattern->entries, (size_t)a->nJ, (size_t)a->nefc, 0, 0};
+  sc_env_sizes s = {(size_t)a->o.nv, (size_t)a->nefc, (size_t)a->ncon, (size_t)pattern->entries, (size_t)a->nJ, (size_t)a->nefc, 0, 0, 0, 0};
+  if (sc_batch_keeps(batch)) s.q = s.m, s.qc = s.c;
   if (!sc_env_resize(e, s, batch->arena)) return sc_error_set(SC_ERROR_MEMORY, "%s: environment %d: no memory", call, env);
+  e->kept = sc_batch_keeps(batch);
   e->bad = !fill(a, rest, pattern, e);
   if (e->bad) return set_problem(a, rest, batch, env);
   free(e->why);

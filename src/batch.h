@@ -22,6 +22,12 @@
   F(margin, double, s.p)                                                                                                    \
   F(vel, double, s.p)                                                                                                       \
   F(R, double, s.m)                                                                                                         \
+  F(solref, double, 2 * s.q)    /* s.q, s.qc = nefc, ncon where a device evaluates the rows again, else 0: as handed over */  \
+  F(solimp, double, 5 * s.q)                                                                                                \
+  F(diagonal, double, s.q)      /* diagA before it was rewritten */                                                         \
+  F(curvature, double, s.q)                                                                                                 \
+  F(adhesion, double, s.q)                                                                                                  \
+  F(solreffriction, double, 2 * s.qc)                                                                                       \
   F(M, double, s.a)             /* lower triangle, row by row. From here on all is read by the packing */                   \
   F(qfrc_smooth, double, s.n)                                                                                               \
   F(qacc_smooth, double, s.n)                                                                                               \
@@ -43,7 +49,7 @@
   F(dim, int, s.c)                                                                                                          \
   F(alike, uint8_t, s.m)        /* 1: the row has the columns of the row before */
 
-typedef struct sc_env_sizes { size_t n, m, c, a, j, p, pn, pa; } sc_env_sizes;
+typedef struct sc_env_sizes { size_t n, m, c, a, j, p, pn, pa, q, qc; } sc_env_sizes;
 
 /* The pattern of M, in compressed rows without gaps, that environments share. Never changed, freed with the batch. */
 typedef struct sc_pattern {
@@ -60,6 +66,9 @@ typedef struct sc_env {
   int nv, nefc, ncon;
   int have_tau, have_s, have_warm; /* which of qfrc_smooth, qacc_smooth, qacc_warmstart were handed over */
   int evaluated;            /* softcon evaluated the rows: K .. vel are there */
+  int kept;                 /* and for a device: solref .. solreffriction are there, and these three: */
+  double timestep, impratio;
+  int refsafe;
   int bad;                  /* a number is not valid: verdict bad_input */
   unsigned flags;           /* sc_flag */
   sc_counts counts;         /* this and the next two: order.c */
@@ -87,6 +96,9 @@ struct sc_batch {
 const sc_pattern *sc_batch_pattern(sc_batch *batch, const sc_problem *problem);
 /* The same of those there already, whether the call is legal or not. */
 const sc_pattern *sc_batch_find_pattern(const sc_batch *batch, const sc_problem *problem);
+
+/* Whether environments keep the parameters that their rows were evaluated from. */
+static inline int sc_batch_keeps(const sc_batch *batch) { return batch->context->device != NULL; }
 
 /* The environment's arrays laid out for these sizes, in its old block where that is large enough. 0: no memory, unchanged */
 int sc_env_resize(sc_env *env, sc_env_sizes s, sc_arena *arena);
@@ -125,6 +137,9 @@ typedef struct sc_row_source {
 } sc_row_source;
 
 struct law_parameters; /* kernels/law_block.h */
+
+/* Rows that share one impedance, from row r on: a contact, or consecutive equality rows of one id. */
+int sc_rows_in_block(const sc_env *env, int r, int contact);
 
 /* R, mu and the parameters of rows r .. r+n-1, one block; type, pos, margin, diagA, dim, friction are there */
 void sc_rows_block(sc_env *env, const sc_row_source *source, struct law_parameters *last, int r, int n, int contact);

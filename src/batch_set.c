@@ -13,6 +13,7 @@
 /* What the check of a problem's structure found out for the copy. */
 typedef struct {
   int max_rows, max_contacts; /* the capacity */
+  int keeps;                /* sc_batch_keeps */
   const sc_pattern *pattern; /* of M */
   size_t a, j;              /* entries of M and J */
   int packed;               /* J's rows lie one behind another */
@@ -174,12 +175,13 @@ static int copy_rows(sc_env *e, const sc_problem *p) {
 
 /* everything that does not depend on the law; SC_ERROR_VALUE where a number is not valid, which is copied all the same */
 static int copy_in(sc_env *e, const sc_problem *p, const survey *v, int index, sc_arena *arena) {
-  sc_env_sizes s = {(size_t)p->nv, (size_t)p->nefc, (size_t)p->ncon, v->a, v->j, p->efc_D ? 0 : (size_t)p->nefc, 0, 0};
+  sc_env_sizes s = {(size_t)p->nv, (size_t)p->nefc, (size_t)p->ncon, v->a, v->j, p->efc_D ? 0 : (size_t)p->nefc, 0, 0, 0, 0};
   if (!v->pattern) s.pn = s.n, s.pa = s.a;
+  if (v->keeps && !p->efc_D) s.q = s.m, s.qc = s.c;
   if (!sc_env_resize(e, s, arena)) return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set: environment %d: no memory", index);
   e->nv = p->nv, e->nefc = p->nefc, e->ncon = p->ncon;
   e->have_tau = p->qfrc_smooth != NULL, e->have_s = p->qacc_smooth != NULL, e->have_warm = p->qacc_warmstart != NULL;
-  e->evaluated = !p->efc_D;
+  e->evaluated = !p->efc_D, e->kept = v->keeps && !p->efc_D;
   e->flags = 0;
   int ok = copy_inertia(e, p, v) & copy_jacobian(e, p, v);
   ok &= sc_copy_finite(e->qfrc_smooth, p->qfrc_smooth, s.n) & sc_copy_finite(e->qacc_smooth, p->qacc_smooth, s.n) & sc_copy_finite(e->qacc_warmstart, p->qacc_warmstart, s.n);
@@ -244,7 +246,7 @@ int sc_batch_set(sc_batch *batch, int env, const sc_problem *problem) {
   int code = sc_batch_check_env("sc_batch_set", batch, env);
   if (code) return code;
   survey v;
-  v.max_rows = batch->max_rows, v.max_contacts = batch->max_contacts;
+  v.max_rows = batch->max_rows, v.max_contacts = batch->max_contacts, v.keeps = sc_batch_keeps(batch);
   sc_fetch(batch->env[env].block, batch->env[env].capacity, 1);
   code = check_structure(batch, problem, env, &v);
   if (code) return code;
@@ -273,7 +275,7 @@ int sc_batch_set_bad(sc_batch *batch, int env, int nv, const char *why) {
   sc_env *e = &batch->env[env];
   if (!sc_env_resize(e, (sc_env_sizes){.n = (size_t)nv, .pn = (size_t)nv}, batch->arena))
     return sc_error_set(SC_ERROR_MEMORY, "sc_batch_set_bad: environment %d: no memory", env);
-  e->nv = nv, e->nefc = e->ncon = 0, e->have_tau = 1, e->have_s = e->have_warm = e->evaluated = 0;
+  e->nv = nv, e->nefc = e->ncon = 0, e->have_tau = 1, e->have_s = e->have_warm = e->evaluated = e->kept = 0;
   e->flags = 0, e->rows_needed = e->contacts_needed = 0, e->pattern = NULL;
   for (int i = 0; i < nv; i++) e->M_rownnz[i] = e->M_rowadr[i] = 0;
   double *vectors[] = {e->qfrc_smooth, e->qacc_smooth, e->qacc_warmstart};

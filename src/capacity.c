@@ -56,6 +56,12 @@ static void choose(candidate *list, candidate **order, int n, int rows, int cont
   }
 }
 
+static void move_parameters(sc_env *e, size_t to, size_t from) {
+  e->diagonal[to] = e->diagonal[from], e->curvature[to] = e->curvature[from], e->adhesion[to] = e->adhesion[from];
+  memmove(e->solref + 2 * to, e->solref + 2 * from, 2 * sizeof *e->solref);
+  memmove(e->solimp + 5 * to, e->solimp + 5 * from, 5 * sizeof *e->solimp);
+}
+
 /* row `from` takes the place of row `to` <= from; J's entries move up to where the rows before it end */
 static void move_row(sc_env *e, int to, int from) {
   double *numbers[] = {e->D, e->R, e->aref, e->frictionloss};
@@ -64,6 +70,7 @@ static void move_row(sc_env *e, int to, int from) {
   size_t old = (size_t)e->J_rowadr[from];
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) numbers[k][to] = numbers[k][from];
   for (size_t k = 0; e->evaluated && k < sizeof evaluated / sizeof *evaluated; k++) evaluated[k][to] = evaluated[k][from];
+  if (e->kept) move_parameters(e, (size_t)to, (size_t)from);
   e->type[to] = e->type[from], e->id[to] = e->id[from];
   memmove(e->J + at, e->J + old, n * sizeof *e->J);
   memmove(e->J_colind + at, e->J_colind + old, n * sizeof *e->J_colind);
@@ -73,6 +80,7 @@ static void move_row(sc_env *e, int to, int from) {
 static void move_contact(sc_env *e, int to, int from) {
   e->dim[to] = e->dim[from], e->mu[to] = e->mu[from];
   memmove(e->friction + 5 * to, e->friction + 5 * from, 5 * sizeof *e->friction);
+  if (e->kept) memmove(e->solreffriction + 2 * to, e->solreffriction + 2 * from, 2 * sizeof *e->solreffriction);
 }
 
 /* close the gaps that the dropped contacts leave */

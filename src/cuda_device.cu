@@ -62,5 +62,8 @@ static void close_device(sc_device *d) {
   free(d);
 }
 
-extern "C" const sc_device_backend sc_cuda_backend = {present,      open_device,  close_device,     sc_cuda_upload,
-                                                      sc_cuda_run,  sc_cuda_wait, sc_cuda_download, sc_cuda_forget};
+static void *stream_of(const sc_device *d) { return d->stream; }
+
+extern "C" const sc_device_backend sc_cuda_backend = {present,        open_device,        close_device,       sc_cuda_upload,
+                                                      sc_cuda_run,    sc_cuda_wait,       sc_cuda_download,   sc_cuda_forget,
+                                                      sc_cuda_get_arrays, sc_cuda_set_arrays, sc_cuda_evaluate_rows, stream_of};

@@ -1,4 +1,4 @@
-/* For the CUDA backend's own files: cuda_device.cu and cuda_solver.cu. */
+/* For the CUDA backend's own files: cuda_device.cu, cuda_solver.cu (upload, run, download), cuda_arrays.cu (softcon_cuda.h). */
 #ifndef SC_CUDA_PRIVATE_H
 #define SC_CUDA_PRIVATE_H
 
@@ -6,7 +6,7 @@
 
 #include "../kernels/cuda.h"
 #include "device.h"
-#include "softcon.h"
+#include "softcon_cuda.h"
 
 /* kernels/cuda.cu */
 extern "C" {
@@ -14,6 +14,7 @@ __global__ void sc_cuda_warp_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_warp_f64(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_block_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_block_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args);
 }
 typedef void (*sc_cuda_kernel)(const sc_cuda_args);
 
@@ -23,6 +24,32 @@ struct sc_device {
   size_t fast;              /* bytes of dynamic shared memory that a block may have */
   cudaStream_t stream;
   int own_stream;           /* made by the context */
+};
+
+/* environments that teams of one size solve */
+typedef struct sc_cuda_launch {
+  sc_cuda_kernel kernel;
+  int threads, blocks;
+  size_t shared;            /* bytes of a block */
+  sc_cuda_args args;
+} sc_cuda_launch;
+
+struct sc_device_memory {
+  sc_device *device;
+  sc_results *results;      /* the solver's */
+  sc_results there;         /* where they are on the device */
+  sc_result_sizes sizes;
+  sc_device_rows rows;      /* what runs read and write, in device memory: these and the next three */
+  sc_cuda_vectors vectors;
+  sc_results out;
+  sc_device_law law;
+  size_t *con_offset;       /* a copy on the host; NULL: no environment has parameters */
+  char *block;              /* on the device: `layout` */
+  char *spill;
+  size_t capacity, spill_capacity;
+  char *staged;             /* a copy of the block on the host, while it may still be read */
+  sc_cuda_launch launches[2]; /* large teams, small ones */
+  int nlaunch;
 };
 
 /* SC_ERROR_DEVICE with the call, CUDA's words and its number; the thread's CUDA error is cleared. */
@@ -54,5 +81,14 @@ int sc_cuda_run(sc_device_memory *memory);
 int sc_cuda_wait(sc_device_memory *memory);
 int sc_cuda_download(sc_device_memory *memory);
 void sc_cuda_forget(sc_device_memory *memory);
+
+/* Have runs use the arrays of the last upload. cuda_arrays.cu */
+void sc_cuda_own_arrays(sc_device_memory *memory);
+/* Whether all outputs are those of the last upload; and download where they are not. cuda_arrays.cu */
+int sc_cuda_outputs_are_own(const sc_device_memory *memory);
+int sc_cuda_download_bound(sc_device_memory *memory);
+void sc_cuda_get_arrays(const sc_device_memory *memory, struct sc_cuda_arrays *arrays);
+int sc_cuda_set_arrays(sc_device_memory *memory, const struct sc_cuda_arrays *arrays);
+int sc_cuda_evaluate_rows(sc_device_memory *memory);
 
 #endif

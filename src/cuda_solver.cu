@@ -2,33 +2,14 @@
 #include "cuda_private.h"
 #include "slot.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* environments that teams of one size solve */
-typedef struct launch {
-  sc_cuda_kernel kernel;
-  int threads, blocks;
-  size_t shared;            /* bytes of a block */
-  sc_cuda_args args;
-} launch;
-
-struct sc_device_memory {
-  sc_device *device;
-  sc_results *results;      /* the solver's */
-  sc_results there;
-  sc_result_sizes sizes;
-  char *block;              /* on the device: `layout` */
-  char *spill;
-  size_t capacity, spill_capacity;
-  char *staged;             /* a copy of the block on the host, while it may still be read */
-  launch launches[2];       /* large teams, small ones */
-  int nlaunch;
-};
-
 /* offsets in the block: what is uploaded, in one piece */
-typedef struct layout { size_t env, numbers, results, queue, bytes; } layout;
+typedef struct layout { size_t env, numbers, results, queue, rows, bytes; } layout;
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -40,13 +21,15 @@ static int before(const void *a, const void *b) {
 }
 
 static layout lay_out(const sc_device_job *job) {
-  layout l = {0, 0, 0, 0, 0};
+  layout l = {0, 0, 0, 0, 0, 0};
   sc_results none;
   l.numbers = round64((size_t)job->npack * sizeof(sc_cuda_env));
   l.results = l.numbers;
   for (int i = 0; i < job->npack; i++) l.results += round64(job->slots[i].bytes);
   l.queue = l.results + round64(sc_results_point(&none, NULL, job->sizes));
-  l.bytes = l.queue + 64;
+  l.rows = l.queue + 64;
+  sc_device_rows rows = *job->rows;
+  l.bytes = l.rows + (rows.memory ? round64(sc_device_rows_point(&rows, NULL)) : 0);
   return l;
 }
 
@@ -65,6 +48,20 @@ static void move_numbers(sc_numbers *n, ptrdiff_t by) {
 #undef FIELD
 }
 
+static int any_beyond(const sc_array *from, const sc_array *end) {
+  for (const double *x = (const double *)from->at; x < (const double *)end->at; x++)
+    if (fabs(*x) > (double)FLT_MAX) return 1;
+  return 0;
+}
+
+/* which numbers of a slot are too large for float */
+static uint32_t beyond_float(const sc_slot *slot) {
+  const sc_numbers *n = &slot->part[0];
+  if (!(slot->beyond_float & 1)) return 0;
+  uint32_t found = (any_beyond(&n->D, &n->tau) ? SC_BEYOND_ROWS : 0u) | (any_beyond(&n->tau, &n->given) ? SC_BEYOND_VECTORS : 0u);
+  return found && !any_beyond(&n->M, &n->D) ? found : found | SC_BEYOND_MATRICES;
+}
+
 static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int factor) {
   sc_cuda_env e;
   memset(&e, 0, sizeof e);
@@ -72,7 +69,7 @@ static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int fact
   e.pack.num[SC_F64] = slot->part[0];
   e.nz = e.pack.nblock - e.pack.jadr[e.pack.conerow];
   e.env = slot->env[0];
-  e.beyond_float = (int32_t)(slot->beyond_float & 1);
+  e.beyond_float = beyond_float(slot);
   ptrdiff_t by = to - (char *)slot->block;
   move_tiles(&e.pack.m, by), move_tiles(&e.pack.h, by);
   move(&e.pack.mtile, by), move(&e.pack.jadr, by), move(&e.pack.jcol, by);
@@ -83,6 +80,16 @@ static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int fact
   if (single && slot->factor_f32) e.pack.num[SC_F32].L.at = (char *)e.pack.num[SC_F32].L.at + by;
   e.factor = factor;
   return e;
+}
+
+/* its rows are evaluated from parameters; there: those of all, on the device */
+static void attach_rows(sc_cuda_env *e, const sc_device_job *job, const sc_device_rows *there) {
+  e->flags = job->results->flags[e->env];
+  if (!job->rows->memory || !job->rows->kept[e->env]) return;
+  e->kept = 1;
+  e->nblock = job->rows->nblock[e->env], e->block = there->block + job->rows->first[e->env];
+  /* of what was dropped the device knows nothing */
+  if (!(e->flags & SC_ROWS_DROPPED)) e->flags &= ~(uint32_t)(SC_REPAIRED | SC_CLAMPED);
 }
 
 /* ------------------------------------------------------------------ launches */
@@ -98,7 +105,7 @@ static sc_cuda_map measure(const sc_cuda_env *e, int single, size_t room) {
 }
 
 /* memory of a block for the environments first .. first+n-1 of the table */
-static int size_launch(sc_device *d, launch *l, const sc_cuda_env *env, int n, int single) {
+static int size_launch(sc_device *d, sc_cuda_launch *l, const sc_cuda_env *env, int n, int single) {
   size_t state = sizeof(sc_cuda_block), most = 0, spilled = 0;
   for (int i = 0; i < n; i++) {
     size_t want = measure(env + i, single, (size_t)-1).used;
@@ -127,14 +134,13 @@ static int make_launches(sc_device_memory *m, const sc_device_job *job, const la
   for (int k = 0; k < 2; k++) {
     int n = k == 0 ? large : job->npack - large;
     if (n == 0) continue;
-    launch *l = &m->launches[m->nlaunch];
+    sc_cuda_launch *l = &m->launches[m->nlaunch];
     memset(l, 0, sizeof *l);
     l->kernel = kernels[k][job->single];
     l->threads = k == 0 ? SC_TEAM_LARGE : SC_TEAM_SMALL;
     l->args.env = (const sc_cuda_env *)(m->block + at->env) + first;
     l->args.nenv = n, l->args.method = job->method, l->args.retry = job->retry;
     l->args.queue = (uint32_t *)(m->block + at->queue) + 2 * k;
-    l->args.out = m->there;
     l->args.task = job->task, l->args.again = job->again;
     int code = size_launch(m->device, l, env + first, n, job->single);
     if (code) return code;
@@ -187,11 +193,14 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
   sc_cuda_env *env = (sc_cuda_env *)(host + at->env);
   size_t numbers = at->numbers;
   for (int i = 0; i < job->npack; i++) slots[i] = &job->slots[i];
+  m->rows = *job->rows;
+  if (job->rows->memory) memcpy(host + at->rows, job->rows->memory, sc_device_rows_point(&m->rows, m->block + at->rows));
   qsort(slots, (size_t)job->npack, sizeof *slots, before);
   for (int i = 0; i < job->npack; i++) {
     const sc_slot *slot = slots[i];
     memcpy(host + numbers, slot->block, slot->bytes);
     env[i] = move_pack(slot, m->block + numbers, job->single, job->method != SC_NEWTON);
+    attach_rows(&env[i], job, &m->rows);
     numbers += round64(slot->bytes);
   }
   sc_results_point(&m->there, m->block + at->results, job->sizes);
@@ -199,6 +208,7 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
   memset(host + at->queue, 0, 64);
   int code = make_launches(m, job, at, env);
   if (!code) code = reserve_spill(m);
+  sc_cuda_own_arrays(m);
   return code ? code : send(m, at->bytes);
 }
 
@@ -206,6 +216,14 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
 static void drop_staged(sc_device_memory *m) {
   free(m->staged);
   m->staged = NULL;
+}
+
+static int copy_offsets(sc_device_memory *m, const sc_device_rows *rows) {
+  size_t bytes = (rows->sizes.N + 1) * sizeof *m->con_offset;
+  free(m->con_offset);
+  m->con_offset = rows->memory ? (size_t *)malloc(bytes) : NULL;
+  if (m->con_offset) memcpy(m->con_offset, rows->con_offset, bytes);
+  return m->con_offset || !rows->memory ? SC_OK : sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %zu environments", rows->sizes.N);
 }
 
 int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job *job) {
@@ -221,6 +239,7 @@ int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job 
     if (m->staged) code = sc_cuda_wait(m);
     if (!code) drop_staged(m);
     if (!code) m->staged = (char *)calloc(1, at.bytes);
+    if (!code) code = copy_offsets(m, job->rows);
   }
   if (!code && (!m || !m->staged || !slots))
     code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
@@ -237,6 +256,7 @@ void sc_cuda_forget(sc_device_memory *m) {
   if (m->block) cudaFree(m->block);
   if (m->spill) cudaFree(m->spill);
   drop_staged(m);
+  free(m->con_offset);
   free(m);
 }
 
@@ -246,7 +266,7 @@ int sc_cuda_run(sc_device_memory *m) {
   sc_cuda_scope scope(m->device->ordinal);
   TRY("sc_solver_run", scope.error);
   for (int k = 0; k < m->nlaunch; k++) {
-    launch *l = &m->launches[k];
+    sc_cuda_launch *l = &m->launches[k];
     void *args[] = {&l->args};
     dim3 blocks((unsigned)l->blocks), threads((unsigned)l->threads);
     TRY("sc_solver_run", cudaLaunchKernel(l->kernel, blocks, threads, args, l->shared, m->device->stream));
@@ -265,6 +285,7 @@ int sc_cuda_download(sc_device_memory *m) {
   sc_cuda_scope scope(m->device->ordinal);
   TRY("sc_solver_result", scope.error);
   cudaStream_t stream = m->device->stream;
+  if (!sc_cuda_outputs_are_own(m)) return sc_cuda_download_bound(m);
   /* the arrays before nv_offset and from flags on are those that a run writes */
   char *to = (char *)m->results->block, *from = (char *)m->there.block;
   size_t numbers = (size_t)((char *)m->there.nv_offset - from), flags = (size_t)((char *)m->there.flags - from);

@@ -56,13 +56,23 @@ static void exact_diagonal(sc_env *e, sc_inertia *factor) {
 
 /* ------------------------------------------------------------------ all rows of an environment */
 
-/* rows that share one impedance, from row r on: a contact, or consecutive equality rows of one id */
-static int block_rows(const sc_env *e, int r, int contact) {
+int sc_rows_in_block(const sc_env *e, int r, int contact) {
   if (sc_type_has_cone(e->type[r])) return sc_contact_rows(e->type[r], e->dim[contact]);
   int n = 1;
   if (e->type[r] == SC_EQUALITY && e->id[r] >= 0)
     while (r + n < e->nefc && e->type[r + n] == SC_EQUALITY && e->id[r + n] == e->id[r]) n++;
   return n;
+}
+
+/* the block's parameters as handed over, for a device */
+static void keep(sc_env *e, const law_block *b, int r, int contact) {
+  int cone = sc_type_has_cone(b->type);
+  for (int k = 0; k < b->rows; k++) {
+    size_t row = cone ? 0 : b->step * (size_t)k;
+    memcpy(e->solref + 2 * (r + k), b->solref + 2 * row, 2 * sizeof *e->solref);
+    memcpy(e->solimp + 5 * (r + k), b->solimp + 5 * row, 5 * sizeof *e->solimp);
+  }
+  if (cone) sc_copy_finite(e->solreffriction + 2 * contact, b->solreffriction, 2);
 }
 
 void sc_rows_block(sc_env *e, const sc_row_source *s, law_parameters *c, int r, int n, int contact) {
@@ -78,11 +88,17 @@ void sc_rows_block(sc_env *e, const sc_row_source *s, law_parameters *c, int r, 
     e->K[i] = v.K, e->B[i] = v.B, e->d[i] = v.d, e->dp[i] = v.dp, e->R[i] = v.R;
   }
   if (cone) e->mu[contact] = v.mu;
+  if (e->kept) keep(e, &b, r, contact);
   e->flags = flags;
 }
 
 int sc_rows_finish(sc_env *e, const double *curvature, const double *adhesion) {
   size_t m = (size_t)e->nefc;
+  if (e->kept) {
+    sc_copy_finite(e->diagonal, e->diagA, m);
+    sc_copy_finite(e->curvature, curvature, m);
+    sc_copy_finite(e->adhesion, adhesion, m);
+  }
   for (size_t i = 0; i < m; i++) {
     e->D[i] = 1 / e->R[i];
     e->diagA[i] = law_diagonal(e->R[i], e->d[i]);
@@ -97,10 +113,11 @@ int sc_rows_evaluate(sc_env *e, const sc_problem *p, int index, sc_inertia *fact
   size_t m = (size_t)e->nefc;
   law_parameters c = {.known = 0};
   sc_row_source s = {.solreffriction = p->contact_solreffriction, .timestep = p->timestep, .impratio = p->impratio, .refsafe = p->refsafe, .step = 1};
+  e->timestep = p->timestep, e->impratio = p->impratio, e->refsafe = p->refsafe;
   if (m && !p->efc_diagA) exact_diagonal(e, factor);
   if (m && p->efc_diagA) memcpy(e->diagA, p->efc_diagA, m * sizeof *e->diagA);
   for (int r = 0, contact = 0, n; r < e->nefc; r += n) {
-    n = block_rows(e, r, contact);
+    n = sc_rows_in_block(e, r, contact);
     s.solref = p->efc_solref + 2 * (size_t)r, s.solimp = p->efc_solimp + 5 * (size_t)r;
     sc_rows_block(e, &s, &c, r, n, contact);
     contact += sc_type_has_cone(e->type[r]);

@@ -112,13 +112,19 @@ int sc_solver_takes(const char *call, const sc_solver *s, const sc_batch *batch)
 }
 
 /* to the context's device */
-static int upload(sc_solver *s) {
+static int upload(sc_solver *s, const sc_batch *batch) {
   const sc_device_backend *device = s->context->backend->device;
-  sc_device_job job = {.slots = s->slots, .npack = s->npack, .results = &s->r, .method = s->options.method, .single = s->options.precision == SC_F32,
+  sc_device_rows rows;
+  if (!sc_device_rows_make(&rows, batch, s->slots, s->npack, &s->r)) {
+    s->packed = 0;
+    return sc_solver_no_memory(s, batch, "sc_solver_pack");
+  }
+  sc_device_job job = {.slots = s->slots, .npack = s->npack, .results = &s->r, .rows = &rows, .method = s->options.method, .single = s->options.precision == SC_F32,
                        .retry = s->options.retry, .task = s->workers[0].judge[0].task, .again = s->workers[0].judge[0].task};
   job.sizes = (sc_result_sizes){(size_t)s->nenv, s->r.nv_offset[s->nenv], s->r.efc_offset[s->nenv]};
   job.again.rounding = 0x1p-53, job.again.force_noise = FORCE_NOISE_F64;
   int code = device->upload(s->context->device, &s->memory, &job);
+  free(rows.memory);
   if (code) s->packed = 0;
   return code;
 }
@@ -150,5 +156,5 @@ int sc_solver_pack(sc_solver *s, const sc_batch *batch) {
   }
   s->batch = NULL;
   if (!s->packed) return sc_solver_no_memory(s, batch, "sc_solver_pack");
-  return s->context->device ? upload(s) : SC_OK;
+  return s->context->device ? upload(s, batch) : SC_OK;
 }

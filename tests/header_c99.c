@@ -1,5 +1,6 @@
 /* The public headers in strict C99. */
 #include "softcon.h"
+#include "softcon_cuda.h"
 #include "softcon_mujoco.h"
 
 int main(void) {

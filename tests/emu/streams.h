@@ -367,6 +367,10 @@ const char *cudaGetErrorString(cudaError_t e) {
     return "another error";
   }
 }
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p) {
+  API *a = {0, device(p, 1) ? (void *)p : NULL, NULL};
+  return cudaSuccess;
+}
 static int current_device;
 cudaError_t cudaGetDevice(int *d) {
   API *d = current_device;
