@@ -37,3 +37,17 @@ void *cuda_graph_capture(void *stream, int (*enqueue)(void *), void *arg, int *c
 
 void cuda_graph_replay(void *graph, void *stream) { MUST(cudaGraphLaunch((cudaGraphExec_t)graph, (cudaStream_t)stream)); }
 void cuda_graph_destroy(void *graph) { MUST(cudaGraphExecDestroy((cudaGraphExec_t)graph)); }
+
+void *cuda_memory_create(size_t bytes) {
+  void *memory;
+  MUST(cudaMalloc(&memory, bytes + 1));
+  return memory;
+}
+void cuda_memory_destroy(void *memory) { MUST(cudaFree(memory)); }
+void cuda_memory_put(void *memory, const void *host, size_t bytes, void *stream) {
+  MUST(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream));
+}
+void cuda_memory_get(void *host, const void *memory, size_t bytes, void *stream) {
+  MUST(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)stream));
+  MUST(cudaStreamSynchronize((cudaStream_t)stream));
+}

@@ -2,6 +2,8 @@
 #ifndef TEST_EMULATED_CONTROL_H
 #define TEST_EMULATED_CONTROL_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,6 +25,12 @@ void cuda_stream_destroy(void *stream);
 void *cuda_graph_capture(void *stream, int (*enqueue)(void *), void *arg, int *code);
 void cuda_graph_replay(void *graph, void *stream);
 void cuda_graph_destroy(void *graph);
+
+/* Memory of the device; `put` is enqueued and reads the host's memory until the stream is waited for, `get` waits. */
+void *cuda_memory_create(size_t bytes);
+void cuda_memory_destroy(void *memory);
+void cuda_memory_put(void *memory, const void *host, size_t bytes, void *stream);
+void cuda_memory_get(void *host, const void *memory, size_t bytes, void *stream);
 
 #ifdef __cplusplus
 }

@@ -5,22 +5,6 @@
 
 /* ------------------------------------------------------------------ bits */
 
-static void same_bits(const test_run *a, int e, const test_run *b, int f, const char *what, const char *name) {
-  const sc_result *r = &a->r, *s = &b->r;
-  size_t i = r->nv_offset[e], j = s->nv_offset[f], n = r->nv_offset[e + 1] - i;
-  size_t k = r->efc_offset[e], l = s->efc_offset[f], m = r->efc_offset[e + 1] - k;
-  cr_assert(n == s->nv_offset[f + 1] - j && m == s->efc_offset[f + 1] - l, "%s: \"%s\": sizes", what, name);
-  cr_expect(!n || !memcmp(r->qacc + i, s->qacc + j, n * sizeof(double)), "%s: \"%s\": qacc", what, name);
-  cr_expect(!n || !memcmp(r->qfrc_constraint + i, s->qfrc_constraint + j, n * sizeof(double)), "%s: \"%s\": qfrc_constraint", what, name);
-  cr_expect(!m || !memcmp(r->efc_force + k, s->efc_force + l, m * sizeof(double)), "%s: \"%s\": efc_force", what, name);
-  cr_expect(!m || !memcmp(r->efc_state + k, s->efc_state + l, m), "%s: \"%s\": efc_state", what, name);
-  cr_expect(!memcmp(r->gap + e, s->gap + f, sizeof(double)), "%s: \"%s\": gap", what, name);
-  cr_expect(!memcmp(r->gap_floor + e, s->gap_floor + f, sizeof(double)), "%s: \"%s\": gap_floor", what, name);
-  cr_expect(!memcmp(r->qacc_bound + e, s->qacc_bound + f, sizeof(double)), "%s: \"%s\": qacc_bound", what, name);
-  cr_expect(!memcmp(r->objective + e, s->objective + f, sizeof(double)), "%s: \"%s\": objective", what, name);
-  cr_expect(r->status[e] == s->status[f] && r->iterations[e] == s->iterations[f] && r->flags[e] == s->flags[f], "%s: \"%s\": status", what, name);
-}
-
 static test_run one_of_each(int precision) {
   test_run t = open_run("cuda", 1, precision, 1e-10, NCASE);
   for (int i = 0; i < NCASE; i++) set_case(&t, i, i, 1);
@@ -149,10 +133,6 @@ Test(cuda, memory_is_used_again) {
 }
 
 /* ------------------------------------------------------------------ streams, graphs, devices */
-
-typedef struct { const char *name; long before; } counted;
-static counted count_from(const char *name) { return (counted){name, emu_count(name)}; }
-static long counted_since(counted c) { return emu_count(c.name) - c.before; }
 
 static int enqueue(void *solver) { return sc_solver_run(solver); }
 

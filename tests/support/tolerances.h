@@ -12,6 +12,7 @@
 #define TOL_PGS_CASES 0.9           /* share of the cases that it solves in 20,000 sweeps */
 #define TOL_FORCE 1e-9              /* efc_force against f(J qacc - aref) in extended precision, relative to the largest */
 #define TOL_F32_FORCE 1e-3         /* the same in float, where forces of stiff rows are those of qacc before it was rounded */
+#define TOL_LAW 1e-13               /* rows of a device against the host's, relative to the largest term */
 #define TOL_BOUND 1e-6              /* an error may pass its bound by this much, relative: rounding of the bound itself */
 #define TOL_GAP 1e-6                /* root of the gap against that of the verifier's, relative, beside the root of the floor */
 #define TOL_FLOOR 1e-3              /* gap_floor against its definition, relative: forces are known to float rounding only */
