@@ -47,8 +47,9 @@ FN int block_is_valid(const sc_device_rows *in, const law_block *b, size_t first
     size_t i = first + (size_t)k;
     ok = ok && finite_lane(in->pos[i]) && finite_lane(in->margin[i]) && finite_lane(in->vel[i]);
     ok = ok && finite_lane(in->curvature[i]) && finite_lane(in->adhesion[i]);
-    if (k == 0 || !cone)
-      ok = ok && all_finite(in->solref + 2 * i, 2) && all_finite(in->solimp + 5 * i, 5) && in->solimp[5 * i + 2] >= 0 && not_negative(in->diagA[i]);
+    if (k > 0 && cone) continue;
+    ok = ok && all_finite(in->solref + 2 * i, 2) && all_finite(in->solimp + 5 * i, 5) && not_negative(in->solimp[5 * i + 2]);
+    ok = ok && not_negative(in->diagA[i]);
   }
   for (int k = 0; cone && k < 5; k++) ok = ok && not_negative(b->friction[k]);
   if (cone) ok = ok && all_finite(b->solreffriction, 2);

@@ -55,11 +55,12 @@ void sc_cuda_get_arrays(const sc_device_memory *memory, sc_cuda_arrays *a) {
 /* whether the device can access an array */
 static int check_pointer(const char *name, const void *pointer, size_t align, int optional) {
   if (!pointer) return optional ? SC_OK : sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is NULL", name);
-  if ((uintptr_t)pointer % align) return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is %p, not aligned to %zu bytes", name, pointer, align);
+  if ((uintptr_t)pointer % align)
+    return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is %p, not aligned to %zu bytes", name, pointer, align);
   cudaPointerAttributes what;
   TRY(WHERE, cudaPointerGetAttributes(&what, pointer));
   if (what.devicePointer) return SC_OK;
-  return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is %p, which is no memory that the device can access", name, pointer);
+  return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is %p, no memory that the device can access", name, pointer);
 }
 
 static int check_all(const sc_device_memory *memory, const sc_cuda_arrays *a) {
@@ -85,9 +86,11 @@ static int check_all(const sc_device_memory *memory, const sc_cuda_arrays *a) {
 /* what a run does not write, to outputs that are new */
 static int copy_unwritten(const sc_device_memory *memory, const sc_cuda_arrays *a) {
   size_t N = memory->sizes.N, n = memory->sizes.n, m = memory->sizes.m;
+  const sc_results *own = &memory->there;
+  cudaStream_t stream = memory->device->stream;
 #define COPY(name, count)                                                                                                   \
-  if (a->name != memory->out.name && a->name != memory->there.name && (count))                                              \
-    TRY(WHERE, cudaMemcpyAsync(a->name, memory->there.name, (count) * sizeof *a->name, cudaMemcpyDeviceToDevice, memory->device->stream));
+  if (a->name != memory->out.name && a->name != own->name && (count))                                                       \
+    TRY(WHERE, cudaMemcpyAsync(a->name, own->name, (count) * sizeof *a->name, cudaMemcpyDeviceToDevice, stream));
   OUTPUTS(COPY)
 #undef COPY
   return SC_OK;
@@ -128,10 +131,11 @@ int sc_cuda_outputs_are_own(const sc_device_memory *memory) {
 int sc_cuda_download_bound(sc_device_memory *memory) {
   size_t N = memory->sizes.N, n = memory->sizes.n, m = memory->sizes.m;
   cudaStream_t stream = memory->device->stream;
+  sc_results *to = memory->results;
+  const sc_results *from = &memory->out;
 #define COPY(name, count)                                                                                                   \
   if (count)                                                                                                                \
-    TRY("sc_solver_result",                                                                                                 \
-        cudaMemcpyAsync(memory->results->name, memory->out.name, (count) * sizeof *memory->out.name, cudaMemcpyDeviceToHost, stream));
+    TRY("sc_solver_result", cudaMemcpyAsync(to->name, from->name, (count) * sizeof *to->name, cudaMemcpyDeviceToHost, stream));
   OUTPUTS(COPY)
 #undef COPY
   TRY("sc_solver_result", cudaStreamSynchronize(stream));
@@ -141,10 +145,11 @@ int sc_cuda_download_bound(sc_device_memory *memory) {
 int sc_cuda_evaluate_rows(sc_device_memory *memory) {
   static const char where[] = "sc_cuda_rows_eval";
   if (!memory->rows.memory)
-    return sc_error_set(SC_ERROR_ARGUMENT, "%s: no environment has parameters: all rows were handed over in the ready form", where);
+    return sc_error_set(SC_ERROR_ARGUMENT, "%s: no environment has parameters: all rows were handed over ready", where);
   sc_cuda_scope scope(memory->device->ordinal);
   TRY(where, scope.error);
-  size_t blocks = (memory->rows.sizes.b + SC_ROWS_THREADS - 1) / SC_ROWS_THREADS, most = 16 * (size_t)memory->device->processors;
+  size_t blocks = (memory->rows.sizes.b + SC_ROWS_THREADS - 1) / SC_ROWS_THREADS;
+  size_t most = 16 * (size_t)memory->device->processors;
   if (!blocks) return SC_OK;
   sc_cuda_rows_args a;
   a.in = memory->rows, a.efc_offset = memory->there.efc_offset, a.out = memory->law;

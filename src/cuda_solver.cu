@@ -223,7 +223,8 @@ static int copy_offsets(sc_device_memory *m, const sc_device_rows *rows) {
   free(m->con_offset);
   m->con_offset = rows->memory ? (size_t *)malloc(bytes) : NULL;
   if (m->con_offset) memcpy(m->con_offset, rows->con_offset, bytes);
-  return m->con_offset || !rows->memory ? SC_OK : sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %zu environments", rows->sizes.N);
+  if (m->con_offset || !rows->memory) return SC_OK;
+  return sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %zu environments", rows->sizes.N);
 }
 
 int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job *job) {

@@ -10,7 +10,7 @@ void sc_cuda_arrays_init(sc_cuda_arrays *arrays) {
 static int check_solver(const char *call, const sc_solver *s) {
   if (!s) return sc_error_set(SC_ERROR_ARGUMENT, "%s: solver is NULL", call);
   if (!s->context->device)
-    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: the solver's backend is \"%s\", not \"cuda\"", call, s->context->backend->name);
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "%s: the backend is \"%s\", not \"cuda\"", call, s->context->backend->name);
   if (!s->packed || !s->memory) return sc_error_set(SC_ERROR_ARGUMENT, "%s: nothing is packed: call sc_solver_pack first", call);
   return SC_OK;
 }

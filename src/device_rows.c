@@ -39,8 +39,8 @@ static size_t list_blocks(const sc_env *e, int env, const sc_pack *pack, const i
     int type = e->type[r], cone = sc_type_has_cone(type);
     n = sc_rows_in_block(e, r, contact);
     if (out)
-      out[count] = (sc_row_block){.env = env, .row = r, .rows = n, .type = type, .contact = cone ? contact : -1, .place = rowmap[r],
-                                  .cone = type == SC_CONTACT_ELLIPTIC ? find_cone(pack, rowmap[r]) : -1};
+      out[count] = (sc_row_block){.env = env, .row = r, .rows = n, .type = type, .contact = cone ? contact : -1,
+                                  .place = rowmap[r], .cone = type == SC_CONTACT_ELLIPTIC ? find_cone(pack, rowmap[r]) : -1};
     contact += cone;
   }
   return count;
@@ -61,7 +61,8 @@ static void copy_parameters(const sc_device_rows *r, const sc_env *e, int env, s
   r->kept[env] = 1;
 }
 
-int sc_device_rows_make(sc_device_rows *r, const sc_batch *batch, const sc_slot *slots, int npack, const sc_results *results) {
+int sc_device_rows_make(sc_device_rows *r, const sc_batch *batch, const sc_slot *slots, int npack,
+                        const sc_results *results) {
   int any = 0;
   *r = (sc_device_rows){.sizes = {(size_t)batch->nenv, results->efc_offset[batch->nenv], 0, 0}};
   for (int i = 0; i < batch->nenv; i++) r->sizes.c += (size_t)batch->env[i].ncon;

@@ -71,7 +71,8 @@ struct sc_results;
 size_t sc_device_rows_point(sc_device_rows *r, void *memory);
 
 /* Those of a batch whose environments have been packed, one in each slot. 0: no memory. The caller frees r->memory. */
-int sc_device_rows_make(sc_device_rows *r, const struct sc_batch *batch, const struct sc_slot *slots, int npack, const struct sc_results *results);
+int sc_device_rows_make(sc_device_rows *r, const struct sc_batch *batch, const struct sc_slot *slots, int npack,
+                        const struct sc_results *results);
 
 #ifdef __cplusplus
 }

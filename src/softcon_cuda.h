@@ -21,8 +21,8 @@
  * parameters of packing.
  *
  * An environment with a number that is not valid (sc_batch_set says which are; of a contact with friction the solref, solimp
- * and diagA of its first row count) gets the verdict SC_BAD_INPUT and NaN; the others keep their bits. One that was bad when it was
- * packed remains so. */
+ * and diagA of its first row count) gets the verdict SC_BAD_INPUT and NaN; the others keep their bits. One that was bad when
+ * it was packed remains so. */
 #ifndef SOFTCON_CUDA_H
 #define SOFTCON_CUDA_H
 
@@ -42,8 +42,8 @@ typedef struct sc_cuda_arrays {
   const size_t *nv_offset, *efc_offset, *con_offset; /* nenv + 1 each, in host memory, borrowed until the solver packs again;
                                  con_offset is NULL where no environment has parameters */
 
-  /* Read by sc_solver_run and sc_cuda_rows_eval, NULL where no environment has parameters. Those of environments in the ready form
-   * are there and not read. */
+  /* Read by sc_solver_run and sc_cuda_rows_eval, NULL where no environment has parameters. Those of environments in the ready
+   * form are there and not read. */
   double *efc_solref;         /* rows x 2 */
   double *efc_solimp;         /* rows x 5 */
   double *efc_pos, *efc_margin, *efc_vel; /* rows */
@@ -55,9 +55,9 @@ typedef struct sc_cuda_arrays {
   double *timestep, *impratio;/* nenv */
   int32_t *refsafe;           /* nenv: 0 or 1 */
 
-  /* Read by sc_solver_run, dofs of all environments; NULL (default): what was packed. With qfrc_smooth alone qacc_smooth follows from
-   * it, and the other way round; without qacc_warmstart an environment that was packed without one starts at qacc_smooth.
-   * qacc_warmstart may be qacc: each run starts where the last one ended. */
+  /* Read by sc_solver_run, dofs of all environments; NULL (default): what was packed. With qfrc_smooth alone qacc_smooth
+   * follows from it, and the other way round; without qacc_warmstart an environment that was packed without one starts at
+   * qacc_smooth. qacc_warmstart may be qacc: each run starts where the last one ended. */
   double *qfrc_smooth, *qacc_smooth, *qacc_warmstart;
 
   /* Written by sc_solver_run: see sc_result. Environments that were bad when they were packed are not written: they have
@@ -80,24 +80,25 @@ typedef struct sc_cuda_arrays {
 
 SC_API void sc_cuda_arrays_init(sc_cuda_arrays *arrays);
 
-/* The arrays that runs read and write from now on: those of sc_solver_pack, which belong to the solver and last until it packs again
- * or is destroyed, or those of sc_cuda_arrays_set. Errors: argument (NULL, size, nothing is packed); SC_ERROR_UNSUPPORTED: the solver's
+/* The arrays that runs read and write: those of sc_solver_pack, which belong to the solver and last until it packs again or
+ * is destroyed, or those of sc_cuda_arrays_set. Errors: argument (NULL, nothing is packed); SC_ERROR_UNSUPPORTED: the solver's
  * context is not one of backend "cuda". */
 SC_API int sc_cuda_arrays_get(const sc_solver *solver, sc_cuda_arrays *arrays);
 
-/* Have runs read and write these, all of which must be memory that the context's device can access, of the sizes above, until the
- * solver packs again: then its own are back. Begin with what sc_cuda_arrays_get gives and replace pointers; nenv and offsets are not read.
- * What a run does not write (see above) is copied to outputs that are new, once, on the stream. Runs that are enqueued or captured in a
- * graph keep the arrays that they had. Errors: as above; argument names a pointer that is NULL, where that has no meaning, is not
- * aligned, or cannot be accessed by the device; SC_ERROR_DEVICE: whatever CUDA reports. Nothing was changed then. */
+/* Have runs read and write these, all of which must be memory that the context's device can access, of the sizes above, until
+ * the solver packs again: then its own are back. Begin with what sc_cuda_arrays_get gives and replace pointers; nenv and
+ * offsets are not read. What a run does not write (see above) is copied to outputs that are new, once, on the stream. Runs
+ * that are enqueued or captured in a graph keep the arrays that they had. Errors: as above; argument (size) names a pointer
+ * that is NULL where that has no meaning, is not aligned, or cannot be accessed by the device; SC_ERROR_DEVICE: whatever CUDA
+ * reports. Runs are as before then. */
 SC_API int sc_cuda_arrays_set(sc_solver *solver, const sc_cuda_arrays *arrays);
 
-/* Enqueue the law alone, of all rows at once: efc_K .. contact_mu from the parameters. Errors: as above; argument where no environment has
- * parameters. */
+/* Enqueue the law alone, of all rows at once: efc_K .. contact_mu from the parameters. What is not valid gives what the
+ * arithmetic gives. Errors: as above; argument where no environment has parameters. */
 SC_API int sc_cuda_rows_eval(sc_solver *solver);
 
-/* The cudaStream_t on which everything of this context is ordered: the caller's (sc_context_options.stream) or the context's own. NULL
- * for another backend than "cuda". */
+/* The cudaStream_t on which everything of this context is ordered: the caller's (sc_context_options.stream) or the context's
+ * own. NULL for another backend than "cuda". */
 SC_API void *sc_cuda_stream(const sc_context *context);
 
 #ifdef __cplusplus

@@ -30,13 +30,16 @@ static void compare_rows(offender *worst, const sweep *s, int env, double *const
     for (int k = 0; k < 7; k++) {
       double size = fabs(host[k][i]);
       if (k == 6) /* its terms may cancel */
-        size += fabs(r.B[i] * q->vel[i]) + fabs(r.K[i] * r.d[i] * (q->pos[i] - q->margin[i])) + fabs(q->curvature[i]) + r.R[i] * q->adhesion[i];
-      compare(&worst[p.efc_type[i]], law[k][first + (size_t)i], host[k][i], size + 1e-300, names[k], name_of(s, env), q->seed, i, p.efc_type[i]);
+        size += fabs(r.B[i] * q->vel[i]) + fabs(r.K[i] * r.d[i] * (q->pos[i] - q->margin[i])) + fabs(q->curvature[i]) +
+                r.R[i] * q->adhesion[i];
+      int type = p.efc_type[i];
+      compare(&worst[type], law[k][first + (size_t)i], host[k][i], size + 1e-300, names[k], name_of(s, env), q->seed, i, type);
     }
   for (int i = 0, contact = 0; i < p.nefc; i++) {
     int type = p.efc_type[i];
     if (type < SC_CONTACT_PYRAMIDAL) continue;
-    compare(&worst[type], mu[s->a.con_offset[env] + (size_t)contact], p.contact_mu[contact], p.contact_mu[contact], "mu", name_of(s, env), q->seed, i, type);
+    double want = p.contact_mu[contact];
+    compare(&worst[type], mu[s->a.con_offset[env] + (size_t)contact], want, want, "mu", name_of(s, env), q->seed, i, type);
     i += (type == SC_CONTACT_ELLIPTIC ? p.contact_dim[contact] : 2 * (p.contact_dim[contact] - 1)) - 1;
     contact++;
   }
@@ -47,9 +50,12 @@ static void evaluate_sweep(sweep *s, offender *worst) {
   size_t m = s->a.efc_offset[s->n], c = s->a.con_offset[s->n];
   double *law[8], *there[8];
   sc_cuda_arrays a = s->a;
-  for (int k = 0; k < 8; k++) law[k] = calloc(k < 7 ? m : c, sizeof(double)), there[k] = cuda_memory_create((k < 7 ? m : c) * sizeof(double));
-  a.efc_K = there[0], a.efc_B = there[1], a.efc_d = there[2], a.efc_dp = there[3], a.efc_R = there[4], a.efc_D = there[5], a.efc_aref = there[6];
-  a.contact_mu = there[7];
+  for (int k = 0; k < 8; k++) {
+    size_t bytes = (k < 7 ? m : c) * sizeof(double);
+    law[k] = malloc(bytes), there[k] = cuda_memory_create(bytes);
+  }
+  a.efc_K = there[0], a.efc_B = there[1], a.efc_d = there[2], a.efc_dp = there[3], a.efc_R = there[4], a.efc_D = there[5];
+  a.efc_aref = there[6], a.contact_mu = there[7];
   CALL(sc_cuda_arrays_set(s->t.solver, &a));
   CALL(sc_cuda_rows_eval(s->t.solver));
   for (int k = 0; k < 8; k++) cuda_memory_get(law[k], there[k], (k < 7 ? m : c) * sizeof(double), s->stream);
@@ -101,7 +107,8 @@ Test(cuda_rows, dropped_contacts) {
   CALL(sc_cuda_arrays_set(s.t.solver, &a));
   CALL(sc_cuda_rows_eval(s.t.solver));
   cuda_memory_get(D, there, m * sizeof(double), s.stream);
-  for (int i = 0; i < p.nefc; i++) compare(&worst[0], D[first + (size_t)i], p.efc_D[i], p.efc_D[i], "D", name_of(&s, env), 0, i, p.efc_type[i]);
+  for (int i = 0; i < p.nefc; i++)
+    compare(&worst[0], D[first + (size_t)i], p.efc_D[i], p.efc_D[i], "D", name_of(&s, env), 0, i, p.efc_type[i]);
   cr_expect(worst[0].error <= TOL_LAW, "row %d: D differs by %g", worst[0].row, worst[0].error);
   cr_expect_eq(s.t.r.flags[env] & (SC_REPAIRED | SC_CLAMPED), r.flags & (SC_REPAIRED | SC_CLAMPED));
   free(D), cuda_memory_destroy(there);
@@ -125,7 +132,8 @@ static void expect_the_cpu(const sweep *s, int precision, const char *what) {
     cr_expect_eq(s->t.r.status[i], SC_SOLVED, "%s: \"%s\": %s", what, name_of(s, i), sc_status_name(s->t.r.status[i]));
     cr_expect(error <= limit, "%s: \"%s\" seed %d: qacc differs by %g", what, name_of(s, i), s->q[i].seed, error);
     uint32_t flags = SC_REPAIRED | SC_CLAMPED;
-    cr_expect_eq(s->t.r.flags[i] & flags, cpu.t.r.flags[i] & flags, "%s: \"%s\": flags %x, not %x", what, name_of(s, i), s->t.r.flags[i], cpu.t.r.flags[i]);
+    cr_expect_eq(s->t.r.flags[i] & flags, cpu.t.r.flags[i] & flags, "%s: \"%s\": flags %x, not %x", what, name_of(s, i),
+                 s->t.r.flags[i], cpu.t.r.flags[i]);
   }
   printf("%s: worst difference of qacc from the CPU %.1e (\"%s\")\n", what, worst.error, worst.name ? worst.name : "");
   close_sweep(&cpu);
@@ -212,8 +220,8 @@ static void expect_one_bad(sweep *s, const sweep *good, const fault *f) {
   const sc_result *r = &s->t.r;
   size_t dof = r->nv_offset[1], row = r->efc_offset[1];
   cr_expect_eq(r->status[1], SC_BAD_INPUT, "%s is %g: %s", f->name, f->value, sc_status_name(r->status[1]));
-  cr_expect(isnan(r->qacc[dof]) && isnan(r->qfrc_constraint[dof]) && isnan(r->efc_force[row]) && isnan(r->gap[1]) && isnan(r->gap_floor[1]) &&
-                isnan(r->qacc_bound[1]) && isnan(r->objective[1]) && r->iterations[1] == 0 && r->efc_state[row] == 0,
+  cr_expect(isnan(r->qacc[dof]) && isnan(r->qfrc_constraint[dof]) && isnan(r->efc_force[row]) && isnan(r->gap[1]) &&
+                isnan(r->gap_floor[1]) && isnan(r->qacc_bound[1]) && isnan(r->objective[1]) && r->iterations[1] == 0 && r->efc_state[row] == 0,
             "%s: there is an answer", f->name);
   cuda_memory_put(f->at, &before, sizeof before, s->stream);
   run_sweep(s);
@@ -265,7 +273,8 @@ Test(cuda_rows, rows_that_overflow_are_bad_input) {
 Test(cuda_rows, what_the_law_does_not_read_may_be_anything) {
   sweep good = three_of_everything(SC_F64), s = three_of_everything(SC_F64);
   size_t row = s.a.efc_offset[1], cone = row + 12;
-  double nan = NAN, *ignored[] = {s.a.efc_solref + 2 * (cone + 1), s.a.efc_solimp + 5 * (cone + 1), s.a.efc_diagA + cone + 1, s.a.efc_frictionloss + row};
+  const sc_cuda_arrays *a = &s.a;
+  double nan = NAN, *ignored[] = {a->efc_solref + 2 * (cone + 1), a->efc_solimp + 5 * (cone + 1), a->efc_diagA + cone + 1, a->efc_frictionloss + row};
   for (int i = 0; i < 4; i++) cuda_memory_put(ignored[i], &nan, sizeof nan, s.stream);
   run_sweep(&s);
   for (int i = 0; i < 3; i++) same_bits(&s.t, i, &good.t, i, "ignored", name_of(&s, i));
