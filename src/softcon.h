@@ -337,7 +337,8 @@ SC_API int sc_solver_pack(sc_solver *solver, const sc_batch *batch);
 
 /* Solve and certify what was packed last. Allocates nothing; may be repeated, with the same result. After sc_solve there is
  * nothing left to do, and nothing is done. With "cuda" the work is enqueued on the context's stream and the call returns at
- * once; it can be captured in a CUDA graph, which may be replayed until the solver packs again or is destroyed. */
+ * once; it can be captured in a CUDA graph, which may be replayed until the solver packs again or is destroyed, also after
+ * parameters were changed in device memory: softcon_cuda.h. */
 SC_API int sc_solver_run(sc_solver *solver);
 
 /* Return when all runs are done; only "cuda" has something to wait for. */
