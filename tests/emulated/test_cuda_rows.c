@@ -300,5 +300,12 @@ Test(cuda_rows, too_large_for_float) {
   cuda_memory_put(s.a.efc_vel + row, &before, sizeof before, s.stream);
   run_sweep(&s);
   for (int i = 0; i < 3; i++) same_bits(&s.t, i, &good.t, i, "small again", name_of(&s, i));
+  /* and where they were too large when they were packed */
+  CALL(sc_batch_set(s.t.batch, 1, &s.q[1].p));
+  CALL(sc_solver_pack(s.t.solver, s.t.batch));
+  CALL(sc_cuda_arrays_get(s.t.solver, &s.a));
+  cuda_memory_put(s.a.efc_vel + row, &before, sizeof before, s.stream);
+  run_sweep(&s);
+  for (int i = 0; i < 3; i++) same_bits(&s.t, i, &good.t, i, "small now", name_of(&s, i));
   close_sweep(&s), close_sweep(&good), close_sweep(&cpu);
 }
