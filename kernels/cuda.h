@@ -18,6 +18,7 @@
 typedef struct alignas(16) sc_cuda_env {
   sc_pack pack;
   int32_t nz;               /* J blocks of elliptic rows */
+  int32_t ny, nB;           /* of the dual problem: blocks of Y, numbers of B; 0 where nothing needs it */
   int32_t env;              /* whose results these are */
   uint32_t beyond_float;    /* SC_BEYOND_...: what is too large for float, where the iteration then has no answer */
   int32_t factor;           /* the iteration reads L, which is there in its precision */
@@ -45,7 +46,7 @@ typedef struct sc_cuda_rows_args {
 typedef struct sc_cuda_args {
   const sc_cuda_env *env;   /* nenv */
   int32_t nenv;
-  int32_t method;           /* sc_method: SC_NEWTON or SC_CG */
+  int32_t method;           /* sc_method */
   int32_t retry;            /* sc_solver_options.retry */
   uint32_t *queue;          /* [2] environments taken; blocks that are done. Zero before a launch and after it */
   sc_device_rows rows;      /* parameters of the rows */
@@ -73,6 +74,7 @@ typedef struct alignas(16) sc_cuda_block {
   sc_cuda_copy copy[SC_CUDA_PIECES];
   sc_certificate certificate;
   int32_t iterations, end, stale;
+  int32_t changed;          /* noslip moved some force */
   int32_t bad;              /* some number is not valid */
   uint32_t flags;           /* sc_flag of the rows */
   uint32_t next;            /* environment that is being solved */
@@ -119,7 +121,8 @@ SC_BOTH static inline void *sc_cuda_take(sc_cuda_map *m, size_t bytes) {
 SC_BOTH static inline void sc_cuda_place_work(sc_cuda_map *m, const sc_cuda_env *e, sc_work *w, size_t element) {
   const sc_pack *p = &e->pack;
   size_t H = 16 * (size_t)p->h.ntile, nv4 = (size_t)p->nv4, nefc = (size_t)p->nefc;
-  sc_work_sizes s = {H > nv4 ? H : nv4, 4 * (size_t)e->nz, 0, 0, 0, 0, nv4, nefc, 4, SC_LANE_NUMBERS, (size_t)p->nb, nefc};
+  sc_work_sizes s = {H > nv4 ? H : nv4, 4 * (size_t)e->nz, 4 * (size_t)e->ny, (size_t)e->nB, 16 * (size_t)p->a.ntile, 4 * (size_t)p->a.nb,
+                     nv4, nefc, 4, SC_LANE_NUMBERS, (size_t)p->nb, nefc};
   w->used = (uint8_t *)sc_cuda_take(m, s.rows);
 #define FIELD(name, count) w->name = sc_cuda_take(m, (count) * element);
   SC_WORK_FIELDS(FIELD)

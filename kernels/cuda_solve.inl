@@ -7,7 +7,7 @@ FN void copy_words(void *to, const void *from, size_t bytes) {
 
 FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
   w->task = *task;
-  w->iterations = &b->iterations, w->end = &b->end, w->stale = &b->stale;
+  w->iterations = &b->iterations, w->end = &b->end, w->stale = &b->stale, w->changed = &b->changed;
   w->fresh = 0;
   w->gap = &b->certificate.gap, w->floor = &b->certificate.floor, w->bound = &b->certificate.bound;
   w->objective = &b->certificate.objective, w->solved = &b->certificate.solved;
@@ -91,8 +91,22 @@ FN int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w,
   return finite ? sc_verdict(&b->certificate, b->end) : SC_NOT_FINITE;
 }
 
+/* Of a kernel with `dual`: also the methods on the dual problem, and noslip. Apart, for they take registers and memory. */
+template <int dual> static __device__ __forceinline__ void iterate(int method, const sc_pack *p, sc_work *w) {
+  if (dual && method == SC_PGS) pgs(p, w);
+  else if (dual && method == SC_DIRECT) direct(p, w);
+  else if (method == SC_CG) cg(p, w);
+  else newton(p, w);
+}
+template <int dual> static __device__ __forceinline__ void iterate_narrow(int method, const sc_pack *p, sc_work *w) {
+  if (dual && method == SC_PGS) NARROW::pgs(p, w);
+  else if (dual && method == SC_DIRECT) NARROW::direct(p, w);
+  else if (method == SC_CG) NARROW::cg(p, w);
+  else NARROW::newton(p, w);
+}
+
 /* the environment that is loaded; what float leaves unsolved is solved again in double */
-template <int single> static __device__ __forceinline__ void solve(const sc_cuda_args *args, sc_cuda_block *b) {
+template <int single, int dual> static __device__ __forceinline__ void solve(const sc_cuda_args *args, sc_cuda_block *b) {
   const sc_pack *p = &b->env.pack;
   sc_work *w = single ? &b->judge : &b->iterate;
   int status, iterations = 0;
@@ -102,10 +116,8 @@ template <int single> static __device__ __forceinline__ void solve(const sc_cuda
     return;
   }
   for (int in_float = single;; in_float = 0) {
-    if (in_float && args->method == SC_CG) NARROW::cg(p, &b->iterate);
-    else if (in_float) NARROW::newton(p, &b->iterate);
-    else if (args->method == SC_CG) cg(p, w);
-    else newton(p, w);
+    if (in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
+    else iterate<dual>(args->method, p, w);
     SYNC;
     iterations += b->iterations;
     if (!flags) widen(args, b, single);
@@ -113,6 +125,10 @@ template <int single> static __device__ __forceinline__ void solve(const sc_cuda
     SYNC;
     certify(p, w);
     SYNC;
+    if (dual && args->task.noslip_iterations > 0) {
+      noslip(p, w);
+      SYNC;
+    }
     status = judge(args, b, w, in_float);
     if (!in_float || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
     flags = SC_RETRIED_F64;
@@ -120,10 +136,11 @@ template <int single> static __device__ __forceinline__ void solve(const sc_cuda
     ONCE { w->task = args->again; }
     SYNC;
   }
+  if (dual && args->task.noslip_iterations > 0 && b->changed) flags |= SC_NOSLIP_APPLIED;
   store(args, b, w, status, iterations, flags | b->flags);
 }
 
-template <int single> static __device__ __forceinline__ void solve_all(const sc_cuda_args *args) {
+template <int single, int dual> static __device__ __forceinline__ void solve_all(const sc_cuda_args *args) {
   sc_cuda_block *b = (sc_cuda_block *)sc_shared;
   char *arrays = (char *)sc_shared + sizeof(sc_cuda_block);
   for (;;) {
@@ -131,7 +148,7 @@ template <int single> static __device__ __forceinline__ void solve_all(const sc_
     SYNC;
     if (b->next >= (uint32_t)args->nenv) break;
     load(args, b, arrays, single);
-    solve<single>(args, b);
+    solve<single, dual>(args, b);
     SYNC;
   }
   ONCE { /* the last block leaves the queue as it found it */

@@ -64,7 +64,7 @@ PROC void square_factored(const sc_pack *p, sc_work *w, mask small) {
   EACH(r, n) u[r] = r < p->nefc ? -b[r] : splat(0);
   SYNC;
   square_solve(p, w, v);
-  EACH(i, p->nv4) z[i] = sel(small, v[i], z[i]);
+  EACH(i, p->nv4) best[i] = z[i] = sel(small, v[i], z[i]);
   SYNC;
   mask open = small;
   for (int round = 0;; round++) {

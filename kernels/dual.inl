@@ -22,9 +22,9 @@
 /* those of the contact of dim d at `row` */
 FN real *dual_coef(const sc_pack *p, const sc_work *w, int d, int row) {
   real *B = w->B;
-  for (int k = 0, first = p->conerow; k < SC_NDIM; first += p->ncone[k] * sc_dims[k], k++) {
-    if (sc_dims[k] == d) return B + (row - first) / d * DUAL_COEF(d);
-    B += p->ncone[k] * DUAL_COEF(sc_dims[k]);
+  for (int k = 0, first = p->conerow; k < SC_NDIM; first += p->ncone[k] * SC_DIM(k), k++) {
+    if (SC_DIM(k) == d) return B + (row - first) / d * DUAL_COEF(d);
+    B += p->ncone[k] * DUAL_COEF(SC_DIM(k));
   }
   return NULL;
 }
@@ -147,7 +147,7 @@ FN mask rotate(int n, int p, int q, real *A, real *V) {
 }
 
 /* eigenvalues of the symmetric A (n x n) on its diagonal, eigenvectors in the columns of V */
-FN void eigenvectors(int n, real *A, real *V) {
+FN_SHARED void eigenvectors(int n, real *A, real *V) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) V[i * n + j] = splat(i == j);
   for (int round = 0; round < 12; round++) {
@@ -159,7 +159,7 @@ FN void eigenvectors(int n, real *A, real *V) {
 }
 
 /* the tangents' rows of Y and b become those of y; B receives the contact's part of A + R */
-FN void turn_contact(const sc_pack *p, sc_work *w, int d, int row, const real *coef, real *B) {
+FN_SHARED void turn_contact(const sc_pack *p, sc_work *w, int d, int row, const real *coef, real *B) {
   enum { MOST = 5 };
   real A[MOST * MOST], V[MOST * MOST], *Y = w->Y, *b = w->Jv, *R = w->k1;
   int k = d - 1, n = 4 * (p->yadr[row + 1] - p->yadr[row]);
@@ -227,7 +227,7 @@ PROC void make_dual(const sc_pack *p, sc_work *w, int with_R) {
 
 /* y: the minimum of sum_j w_j y_j^2/2 + g_j y_j over |y| <= r, n <= 5, w > 0 but where there is no motion: no force there.
  * On the rim y_j = -g_j/(w_j + l) with |y| = r: Newton for 1/r - 1/|y(l)| = 0, which is convex, from the left of its root */
-FN void disk_minimum(int n, const real *w, const real *g, real r, real *y) {
+FN_SHARED void disk_minimum(int n, const real *w, const real *g, real r, real *y) {
   real most = splat(0), gg = splat(0), h[5], l;
   for (int j = 0; j < n; j++) most = larger(most, w[j]);
   mask moves = lt(splat(0), most), held = le(r, splat(0));
@@ -263,7 +263,7 @@ FN void disk_minimum(int n, const real *w, const real *g, real r, real *y) {
 /* ------------------------------------------------------------------ and the primal problem */
 
 /* the force that a row's law gives at the residual x, in place of it */
-FN void law_cone(const sc_pack *p, int d, int row, const real *coef, real *x) {
+FN_SHARED void law_cone(const sc_pack *p, int d, int row, const real *coef, real *x) {
   real unit[CONE_COEF(6)], Dt[6], f[6];
   const real *D = NUM(p, D) + row;
   unit[0] = coef[0], unit[1] = coef[1], Dt[0] = D[0];

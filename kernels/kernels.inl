@@ -11,20 +11,18 @@
 #include "iterate.inl"
 #include "newton.inl"
 #include "cg.inl"
-#ifndef SC_TEAM
 #include "dual.inl"
 #include "pgs.inl"
 #include "direct.inl"
-#endif
 #if !SC_SINGLE
 #include "certificate.inl"
+#include "noslip.inl"
 #endif
 
 #ifndef SC_TEAM
 #include "peak.inl"
 #if !SC_SINGLE
 #include "narrow.inl"
-#include "noslip.inl"
 #endif
 #include "refine.inl"
 

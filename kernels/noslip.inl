@@ -20,7 +20,7 @@ FN void noslip_move(const sc_pack *p, sc_work *w, noslip_state *st, int r, real 
   row_add(p, w->Y, r, step, w->z);
 }
 
-FN void noslip_row(const sc_pack *p, sc_work *w, noslip_state *st, int r, real eta) {
+FN_SHARED void noslip_row(const sc_pack *p, sc_work *w, noslip_state *st, int r, real eta) {
   const real *b = w->Jv, *diag = w->k, *f = w->f;
   mask moves = both(st->live, lt(splat(0), diag[r]));
   real e = b[r] + row_dot(p, w->Y, r, w->z), next = f[r] - e / sel(moves, diag[r], splat(1));
@@ -31,7 +31,7 @@ FN void noslip_row(const sc_pack *p, sc_work *w, noslip_state *st, int r, real e
 }
 
 /* edges r and r + 1 with forces m + y and m - y, in the lanes `on`; bend: A_rr + A_ss - 2 A_rs */
-FN void noslip_pair(const sc_pack *p, sc_work *w, noslip_state *st, int r, mask on, real bend) {
+FN_SHARED void noslip_pair(const sc_pack *p, sc_work *w, noslip_state *st, int r, mask on, real bend) {
   const real *b = w->Jv, *diag = w->k, *f = w->f;
   on = both(on, st->live);
   if (!any(on)) return;
@@ -46,7 +46,7 @@ FN void noslip_pair(const sc_pack *p, sc_work *w, noslip_state *st, int r, mask 
   SYNC;
 }
 
-FN void noslip_contact(const sc_pack *p, sc_work *w, noslip_state *st, int d, int row) {
+FN_SHARED void noslip_contact(const sc_pack *p, sc_work *w, noslip_state *st, int d, int row) {
   const real *b = w->Jv, *B = dual_coef(p, w, d, row), *f = (real *)w->f + row;
   real e[6], g[5], y[5], step[6], change = splat(0), noise = splat(0);
   for (int j = 1; j < d; j++) {

@@ -16,7 +16,7 @@ typedef struct {
 } pgs_state;
 
 /* the force of a scalar row between its bounds */
-FN void pgs_scalar(const sc_pack *p, sc_work *w, const iteration *st, pgs_state *pg, int r, real least, real most) {
+FN_SHARED void pgs_scalar(const sc_pack *p, sc_work *w, const iteration *st, pgs_state *pg, int r, real least, real most) {
   const real *b = w->Jv, *R = w->k1, *diag = w->k, *Y = w->Y;
   real *f = w->f, *z = w->z;
   real e = b[r] + R[r] * f[r] + row_dot(p, Y, r, z);
@@ -51,7 +51,7 @@ FN void pgs_ray(int d, const real *B, const real *e, const real *f, real *next) 
   for (int j = 1; j < d; j++) next[j] = sel(tip, sel(press, splat(0), -out * (e[j] * over)), f[j] * t);
 }
 
-FN void pgs_contact(const sc_pack *p, sc_work *w, const iteration *st, pgs_state *pg, int d, int row) {
+FN_SHARED void pgs_contact(const sc_pack *p, sc_work *w, const iteration *st, pgs_state *pg, int d, int row) {
   const real *b = w->Jv, *R = w->k1, *Y = w->Y, *B = dual_coef(p, w, d, row);
   real *f = (real *)w->f + row, *z = w->z, e[6], next[6], g[5], step[6];
   for (int j = 0; j < d; j++) e[j] = b[row + j] + R[row + j] * f[j] + row_dot(p, Y, row + j, z);

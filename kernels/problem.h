@@ -33,7 +33,8 @@ struct sc_array { /* C++ has no implicit conversion from void * */
 #endif
 
 #define SC_NDIM 3 /* elliptic contacts come in three sizes */
-static const int sc_dims[SC_NDIM] = {3, 4, 6};
+#define SC_DIM(k) ((k) < 2 ? 3 + (k) : 6)
+static const int sc_dims[SC_NDIM] = {SC_DIM(0), SC_DIM(1), SC_DIM(2)}; /* not for device code, which has no such array */
 
 typedef struct { int32_t x, y; } sc_pair;               /* two tiles (i,k), (j,k) whose product is taken from (i,j) */
 typedef struct { int32_t row, bi, bj; } sc_term;        /* row `row` has J blocks bi, bj: adds curv J_bi' J_bj to tile (i,j) */

@@ -19,11 +19,13 @@ static int present(void) {
 
 /* the kernels may use all the shared memory that a block can have but for a little of their own */
 static int allow_shared(sc_device *d) {
-  const sc_cuda_kernel kernels[] = {sc_cuda_warp_f32, sc_cuda_warp_f64, sc_cuda_block_f32, sc_cuda_block_f64};
+  const sc_cuda_kernel kernels[] = {sc_cuda_warp_f32,      sc_cuda_warp_f64,      sc_cuda_block_f32,      sc_cuda_block_f64,
+                                    sc_cuda_dual_warp_f32, sc_cuda_dual_warp_f64, sc_cuda_dual_block_f32, sc_cuda_dual_block_f64};
   int most = 0;
   TRY(WHERE, cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, d->ordinal));
   most -= 1024;
-  for (int i = 0; i < 4; i++) TRY(WHERE, cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    TRY(WHERE, cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize, most));
   d->fast = (size_t)most;
   return SC_OK;
 }

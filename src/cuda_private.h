@@ -14,6 +14,10 @@ __global__ void sc_cuda_warp_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_warp_f64(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_block_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_block_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dual_warp_f32(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dual_warp_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dual_block_f32(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dual_block_f64(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args);
 }
 typedef void (*sc_cuda_kernel)(const sc_cuda_args);

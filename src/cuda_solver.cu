@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* offsets in the block: what is uploaded, in one piece */
-typedef struct layout { size_t env, numbers, results, queue, rows, bytes; } layout;
+#define SQUARES (SC_DIRECT_ROWS / 4 + 1) /* sizes that the square of SC_DIRECT can have, in blocks */
+
+/* offsets in the block: what is uploaded, in one piece; square: of the lists for each size that occurs, else 0 */
+typedef struct layout { size_t env, numbers, results, queue, rows, bytes, square[SQUARES]; } layout;
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
@@ -20,12 +22,29 @@ static int before(const void *a, const void *b) {
   return (x->nefc < y->nefc) - (x->nefc > y->nefc);
 }
 
+/* bytes of the pattern of Y, yadr and then ycol; 0: nothing needs it */
+static size_t dual_bytes(const sc_pack *p) {
+  return p->yadr ? ((size_t)p->nefc + 1 + (size_t)p->yadr[p->nefc]) * sizeof(int32_t) : 0;
+}
+
+/* bytes of a tile list whose last one is `pair` */
+static size_t tiles_bytes(const sc_tiles *t) {
+  return (size_t)((const char *)(t->pair + t->pairadr[t->ntile]) - (const char *)t->adr);
+}
+
 static layout lay_out(const sc_device_job *job) {
-  layout l = {0, 0, 0, 0, 0, 0};
+  layout l;
+  memset(&l, 0, sizeof l);
   sc_results none;
   l.numbers = round64((size_t)job->npack * sizeof(sc_cuda_env));
   l.results = l.numbers;
-  for (int i = 0; i < job->npack; i++) l.results += round64(job->slots[i].bytes);
+  for (int i = 0; i < job->npack; i++) l.results += round64(job->slots[i].bytes) + round64(dual_bytes(&job->slots[i].pack));
+  for (int i = 0; i < job->npack; i++) {
+    const sc_tiles *a = &job->slots[i].pack.a;
+    if (!a->nb || l.square[a->nb]) continue;
+    l.square[a->nb] = l.results;
+    l.results += round64(tiles_bytes(a));
+  }
   l.queue = l.results + round64(sc_results_point(&none, NULL, job->sizes));
   l.rows = l.queue + 64;
   sc_device_rows rows = *job->rows;
@@ -60,6 +79,17 @@ static uint32_t beyond_float(const sc_slot *slot) {
   if (!(slot->beyond_float & 1)) return 0;
   uint32_t found = (any_beyond(&n->D, &n->tau) ? SC_BEYOND_ROWS : 0u) | (any_beyond(&n->tau, &n->given) ? SC_BEYOND_VECTORS : 0u);
   return found && !any_beyond(&n->M, &n->D) ? found : found | SC_BEYOND_MATRICES;
+}
+
+/* the dual problem's part; to, square: its pattern and its tiles on the device */
+static void move_dual(sc_cuda_env *e, char *to, char *square) {
+  sc_pack *p = &e->pack;
+  if (p->yadr) {
+    e->ny = p->yadr[p->nefc];
+    for (int k = 0; k < SC_NDIM; k++) e->nB += p->ncone[k] * sc_dims[k] * sc_dims[k];
+    p->yadr = (const int32_t *)to, p->ycol = p->yadr + p->nefc + 1;
+  }
+  if (p->a.nb) move_tiles(&p->a, square - (const char *)p->a.adr);
 }
 
 static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int factor) {
@@ -127,7 +157,9 @@ static int size_launch(sc_device *d, sc_cuda_launch *l, const sc_cuda_env *env, 
 
 /* env: the table on the host; at: the block on the device */
 static int make_launches(sc_device_memory *m, const sc_device_job *job, const layout *at, const sc_cuda_env *env) {
-  const sc_cuda_kernel kernels[2][2] = {{sc_cuda_block_f64, sc_cuda_block_f32}, {sc_cuda_warp_f64, sc_cuda_warp_f32}};
+  const sc_cuda_kernel kernels[2][2][2] = {{{sc_cuda_block_f64, sc_cuda_block_f32}, {sc_cuda_warp_f64, sc_cuda_warp_f32}},
+                                           {{sc_cuda_dual_block_f64, sc_cuda_dual_block_f32}, {sc_cuda_dual_warp_f64, sc_cuda_dual_warp_f32}}};
+  int dual = job->method == SC_PGS || job->method == SC_DIRECT || job->task.noslip_iterations > 0;
   int first = 0, large = 0;
   while (large < job->npack && env[large].pack.nb > SC_WARP_BLOCKS) large++;
   m->nlaunch = 0;
@@ -136,7 +168,7 @@ static int make_launches(sc_device_memory *m, const sc_device_job *job, const la
     if (n == 0) continue;
     sc_cuda_launch *l = &m->launches[m->nlaunch];
     memset(l, 0, sizeof *l);
-    l->kernel = kernels[k][job->single];
+    l->kernel = kernels[dual][k][job->single];
     l->threads = k == 0 ? SC_TEAM_LARGE : SC_TEAM_SMALL;
     l->args.env = (const sc_cuda_env *)(m->block + at->env) + first;
     l->args.nenv = n, l->args.method = job->method, l->args.retry = job->retry;
@@ -198,10 +230,15 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
   qsort(slots, (size_t)job->npack, sizeof *slots, before);
   for (int i = 0; i < job->npack; i++) {
     const sc_slot *slot = slots[i];
+    const sc_tiles *a = &slot->pack.a;
     memcpy(host + numbers, slot->block, slot->bytes);
     env[i] = move_pack(slot, m->block + numbers, job->single, job->method != SC_NEWTON);
     attach_rows(&env[i], job, &m->rows);
     numbers += round64(slot->bytes);
+    if (slot->pack.yadr) memcpy(host + numbers, slot->pack.yadr, dual_bytes(&slot->pack));
+    if (a->nb) memcpy(host + at->square[a->nb], a->adr, tiles_bytes(a));
+    move_dual(&env[i], m->block + numbers, m->block + at->square[a->nb]);
+    numbers += round64(dual_bytes(&slot->pack));
   }
   sc_results_point(&m->there, m->block + at->results, job->sizes);
   memcpy(host + at->results, job->results->block, sc_results_point(&m->there, m->block + at->results, job->sizes));

@@ -37,9 +37,8 @@ int sc_solver_create(sc_context *context, const sc_solver_options *options, sc_s
   }
   int code = check_options(options);
   if (code) return code;
-  if (context->device && (options->method > SC_CG || options->precision == SC_MIXED || options->noslip_iterations > 0))
-    return sc_error_set(SC_ERROR_UNSUPPORTED, "sc_solver_create: backend \"%s\" has the methods %d (newton) and %d (cg), no mixed precision and no noslip",
-                        context->backend->name, SC_NEWTON, SC_CG);
+  if (context->device && options->precision == SC_MIXED)
+    return sc_error_set(SC_ERROR_UNSUPPORTED, "sc_solver_create: backend \"%s\" has no mixed precision", context->backend->name);
   sc_solver *s = calloc(1, sizeof *s);
   sc_worker *workers = calloc((size_t)sc_context_threads(context), sizeof *workers);
   if (!s || !workers) {

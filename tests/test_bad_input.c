@@ -143,7 +143,7 @@ static const bad_case usage_cases[] = {
     {"--rows unknown", "solve ball.xml --rows mine", 2, "--rows: \"mine\" is not one of", {0}},
     {"--compare unknown", "solve ball.xml --compare bullet", 2, "--compare: \"bullet\" is not one of", {0}},
     {"a device and an instruction set", "solve ball.xml --device cuda --backend sse2", 2, "exclude each other", {0}},
-    {"a method that a device does not have", "solve ball.xml --device cuda --method pgs", 5, "newton and cg only", {0}},
+    {"a precision that a device does not have", "solve ball.xml --device cuda --precision mixed", 5, "no mixed precision", {0}},
     {"a backend that is not there", "solve ball.xml --backend quantum", 5, "--backend quantum: this processor runs", {0}},
 };
 
@@ -419,7 +419,7 @@ Test(bad_input, what_is_legal) { CHECK(legal_cases); }
 static const bad_case device_cases[] = {
     {"a device that is not there", "solve ball.xml --device cuda", 5, "--device cuda cannot be used: sc_context_create: ", {0}},
     {"a device if there is one", "solve ball.xml --device auto", 0, "softcon: note: --device auto: the CPU solves: sc_context_create: ", {0}},
-    {"no device is fit for noslip", "solve ball.xml --device auto --noslip 3", 0, "the CPU solves: CUDA has no noslip", {0}},
+    {"no device is fit for mixed precision", "solve ball.xml --device auto --precision mixed", 0, "the CPU solves: CUDA has no mixed precision", {0}},
 };
 
 Test(bad_input, no_device) {

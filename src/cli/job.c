@@ -25,8 +25,7 @@ int job_context(int threads, const char *backend, sc_context **out) {
 
 /* why CUDA is not for this; NULL: it is asked */
 static const char *unfit_for_cuda(const cli_options *o) {
-  if (o->method > METHOD_CG) return "CUDA has newton and cg only";
-  return o->noslip > 0 ? "CUDA has no noslip" : NULL;
+  return o->precision == PRECISION_MIXED ? "CUDA has no mixed precision" : NULL;
 }
 
 int job_device_context(const cli_options *o, int threads, sc_context **out) {
