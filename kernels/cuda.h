@@ -104,6 +104,7 @@ SC_BOTH static inline int sc_cuda_fits(const sc_cuda_map *m, size_t bytes) {
   return m->used + sc_round16(bytes) + SC_GUARD_BYTES <= m->room;
 }
 
+/* of the slow, whatever is left of the fast */
 SC_BOTH static inline void *sc_cuda_take_slow(sc_cuda_map *m, size_t bytes) {
   char *at = m->slow ? m->slow + m->spilled : NULL;
   m->spilled += sc_round16(bytes);

@@ -5,8 +5,8 @@
  * solves, for any 0 < sigma <= 1, the rows
  *   D^ = sigma D,   aref^ = aref - (1/D - 1/D^) l     at l = f,
  * which are as soft as one likes. Rounds of them, each with the forces l of the one before, lead to the same minimum, and the
- * error of l falls by about 1/(D^ A) in each. Between rounds a few steps are taken on the problem itself, and it is these that end
- * the iteration. Only lanes that take many steps while a stiff contact slides come here.
+ * error of l falls by about 1/(D^ A) in each. Between rounds a few steps are taken on the problem itself, and these end the
+ * iteration. Only lanes that take many steps while a stiff contact slides come here.
  * Source: Hestenes 1969, Powell 1969; Rockafellar 1976 for what it is to the dual. */
 
 #define SOFTEN_AFTER 10     /* steps */
@@ -58,14 +58,16 @@ FN mask stiff_sliding(const sc_pack *p, const real *k) {
   return anywhere(stiff);
 }
 
-/* at first: every row as it is */
+/* at first: every row as it is, and no round has ended anywhere */
 PROC void soften_begin(const sc_pack *p, sc_work *w, softening *soft) {
   const real *D = NUM(p, D), *aref = NUM(p, aref), *cone = NUM(p, cone);
   real *Dh = soft_rows(p, w, 0), *ah = soft_rows(p, w, 1), *l = soft_rows(p, w, 2), *ch = soft_rows(p, w, 3);
+  real *z = w->z, *a = w->a;
   int cones = 0;
   for (int k = 0; k < SC_NDIM; k++) cones += p->ncone[k] * CONE_COEF(sc_dims[k]);
   EACH(r, p->nefc) Dh[r] = D[r], ah[r] = aref[r], l[r] = splat(0);
   EACH(i, cones) ch[i] = cone[i];
+  EACH(i, p->nv4) z[i] = a[i];
   SYNC;
   soft->view = *p;
   soft->view.num[SC_SINGLE].D = Dh, soft->view.num[SC_SINGLE].aref = ah, soft->view.num[SC_SINGLE].cone = ch;
@@ -74,8 +76,8 @@ PROC void soften_begin(const sc_pack *p, sc_work *w, softening *soft) {
 /* other rows in these lanes: soft in those of `on`. Everything at the iterate again, which is w->z where a round begins anew */
 PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, softening *soft, mask lanes, mask on) {
   const sc_pack *view = &soft->view;
-  real *a = w->a, *a1 = w->a1, *z = w->z, *x = w->x, *x1 = w->x1, *Ma = w->Ma, *Ma1 = w->Ma1, *f = w->f, *f1 = w->f1, *k = w->k, *k1 = w->k1;
-  real *g = w->g, *g1 = w->g1;
+  real *a = w->a, *a1 = w->a1, *z = w->z, *x = w->x, *x1 = w->x1, *Ma = w->Ma, *Ma1 = w->Ma1, *f = w->f, *f1 = w->f1;
+  real *k = w->k, *k1 = w->k1, *g = w->g, *g1 = w->g1;
   mask anew = both(both(lanes, on), st->stiff);
   CONES(p, soften_contact(p, w, d, row, coef, lanes, on));
   EACH(i, p->nv4) a1[i] = sel(anew, z[i], a[i]);

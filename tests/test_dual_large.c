@@ -11,12 +11,16 @@ static void check_verdict(const test_run *t, const char *name, const sc_solver_o
   double force_tolerance = o->precision == SC_F32 ? TOL_F32_FORCE : TOL_DUAL_FORCE;
   CALL(sc_batch_get(t->batch, 0, &p, NULL));
   CALL(sc_check(&p, run_qacc(t, 0), run_force(t, 0), &c));
-  int within = c.scale * c.gap <= o->tolerance * (1 + TOL_GAP), at_floor = c.gap <= t->r.gap_floor[0] * (1 + TOL_FLOOR) && c.qacc_bound <= 1e-2;
-  cr_expect(within || at_floor, "%s, method %d, precision %d: the verifier's scaled gap is %g, softcon's %g, floor %g", name, o->method, o->precision,
+  int within = c.scale * c.gap <= o->tolerance * (1 + TOL_GAP),
+      at_floor = c.gap <= t->r.gap_floor[0] * (1 + TOL_FLOOR) && c.qacc_bound <= 1e-2;
+  cr_expect(within || at_floor, "%s, method %d, precision %d: the verifier's scaled gap is %g, softcon's %g, floor %g", name,
+            o->method, o->precision,
             c.scale * c.gap, c.scale * t->r.gap[0], c.scale * t->r.gap_floor[0]);
-  cr_expect_leq(c.force_error, force_tolerance, "%s, method %d, precision %d: row %d: force is off by %g", name, o->method, o->precision, c.worst_row,
+  cr_expect_leq(c.force_error, force_tolerance, "%s, method %d, precision %d: row %d: force is off by %g", name, o->method,
+                o->precision, c.worst_row,
                 c.force_error);
-  cr_expect_leq(c.cone_error, TOL_FORCE, "%s, method %d, precision %d: row %d: force is out of bounds by %g", name, o->method, o->precision, c.worst_row,
+  cr_expect_leq(c.cone_error, TOL_FORCE, "%s, method %d, precision %d: row %d: force is out of bounds by %g", name, o->method,
+                o->precision, c.worst_row,
                 c.cone_error);
 }
 
@@ -35,11 +39,14 @@ static void check_large(const problem_case *c, const sc_solver_options *o, doubl
   }
   for (size_t i = 0; i < t.r.efc_offset[1]; i++)
     force = fmax(force, fabs(t.r.efc_force[i] - t.r.efc_force[t.r.efc_offset[1] + i])), f = fmax(f, fabs(t.r.efc_force[i]));
-  cr_expect_leq(qacc, most * a, "%s, method %d, noslip %d, precision %d: accelerations differ by %g of %g", c->name, o->method, o->noslip_iterations,
+  cr_expect_leq(qacc, most * a, "%s, method %d, noslip %d, precision %d: accelerations differ by %g of %g", c->name, o->method,
+                o->noslip_iterations,
                 o->precision, qacc, a);
-  cr_expect_leq(force, most * f, "%s, method %d, noslip %d, precision %d: forces differ by %g of %g", c->name, o->method, o->noslip_iterations, o->precision,
+  cr_expect_leq(force, most * f, "%s, method %d, noslip %d, precision %d: forces differ by %g of %g", c->name, o->method,
+                o->noslip_iterations, o->precision,
                 force, f);
-  cr_expect_eq(t.r.status[0], SC_SOLVED, "%s, method %d: %s after %d", c->name, o->method, sc_status_name(t.r.status[0]), t.r.iterations[0]);
+  cr_expect_eq(t.r.status[0], SC_SOLVED, "%s, method %d: %s after %d", c->name, o->method, sc_status_name(t.r.status[0]),
+               t.r.iterations[0]);
   if (!o->noslip_iterations) check_verdict(&t, c->name, o);
   int flags = 0;
   for (int i = 1; i <= PARTS; i++) flags |= (int)t.r.flags[i] & SC_NOSLIP_APPLIED;
@@ -49,8 +56,10 @@ static void check_large(const problem_case *c, const sc_solver_options *o, doubl
 }
 
 /* more than 192 dofs; pyramids behind an odd number of limits, cones of one size, for these are visited size by size */
-static const problem_case pyramids = {"pyramids, friction, limits", 19, 1, 3, 3, 4, 0, 0, 0, 1, 0}, cones = {"cones", 18, 2, 2, 1, 0, 3, 0, 0, 1, 0};
-static const problem_case large_cones = {"cones of dim 6", 18, 2, 2, 1, 0, 0, 0, 2, 1, 0}, bilateral = {"equalities", 20, 15, 0, 0, 0, 0, 0, 0, 1, 0};
+static const problem_case pyramids = {"pyramids, friction, limits", 19, 1, 3, 3, 4, 0, 0, 0, 1, 0};
+static const problem_case cones = {"cones", 18, 2, 2, 1, 0, 3, 0, 0, 1, 0};
+static const problem_case large_cones = {"cones of dim 6", 18, 2, 2, 1, 0, 0, 0, 2, 1, 0};
+static const problem_case bilateral = {"equalities", 20, 15, 0, 0, 0, 0, 0, 0, 1, 0};
 static const problem_case very_bilateral = {"many equalities", 20, 40, 0, 0, 0, 0, 0, 0, 1, 0};
 
 Test(dual_large, noslip) {
@@ -90,8 +99,10 @@ Test(dual_large, too_few_iterations_are_called_by_their_name) {
     CALL(sc_batch_set(t.batch, 0, &q.p));
     solve_run(&t);
     CALL(sc_check_error(&q.p, run_qacc(&t, 0), run_qacc(&best, 0), NULL, NULL, &error, NULL));
-    cr_expect_eq(t.r.status[0], SC_ITERATION_LIMIT, "method %d, precision %d: %s", method, precision, sc_status_name(t.r.status[0]));
-    cr_expect(error > 1e-6 && error <= t.r.qacc_bound[0] * (1 + TOL_BOUND) + TOL_F64_QACC, "method %d, precision %d: error %g, bound %g", method,
+    cr_expect_eq(t.r.status[0], SC_ITERATION_LIMIT, "method %d, precision %d: %s", method, precision,
+                 sc_status_name(t.r.status[0]));
+    cr_expect(error > 1e-6 && error <= t.r.qacc_bound[0] * (1 + TOL_BOUND) + TOL_F64_QACC,
+              "method %d, precision %d: error %g, bound %g", method,
               precision, error, t.r.qacc_bound[0]);
     close_run(&t);
   }

@@ -46,10 +46,12 @@ static outputs run_inverse(const test_run *t, const double *qacc, int fwdinv) {
   sc_result r;
   CALL(sc_solver_result(t->solver, &r));
   size_t n = r.nv_offset[r.nenv], m = r.efc_offset[r.nenv];
-  o.force = test_numbers((int)m), o.constraint = test_numbers((int)n), o.inverse = test_numbers((int)n), o.fwdinv = test_numbers(2 * r.nenv);
+  o.force = test_numbers((int)m), o.constraint = test_numbers((int)n), o.inverse = test_numbers((int)n),
+      o.fwdinv = test_numbers(2 * r.nenv);
   o.state = calloc(m + 1, 1);
   sc_inverse_init(&o.io);
-  o.io.qacc = qacc, o.io.efc_force = o.force, o.io.efc_state = o.state, o.io.qfrc_constraint = o.constraint, o.io.qfrc_inverse = o.inverse;
+  o.io.qacc = qacc, o.io.efc_force = o.force, o.io.efc_state = o.state, o.io.qfrc_constraint = o.constraint,
+      o.io.qfrc_inverse = o.inverse;
   if (fwdinv) o.io.fwdinv = o.fwdinv;
   CALL(sc_solver_inverse(t->solver, &o.io));
   return o;
@@ -87,7 +89,8 @@ static void compare(near_worst *w, const double *x, const double *y, size_t n, d
 enum { STATES = 30 };
 
 /* MuJoCo's numbers of one state at an acceleration, beside those of softcon */
-static void against_state(const mjModel *m, mjData *d, const double *state, const test_run *t, const outputs *o, const double *qacc, int env, near_worst w[3]) {
+static void against_state(const mjModel *m, mjData *d, const double *state, const test_run *t, const outputs *o,
+                          const double *qacc, int env, near_worst w[3]) {
   size_t nv = (size_t)m->nv, rows = t->r.efc_offset[env + 1] - t->r.efc_offset[env];
   double *mine = test_numbers((int)nv);
   mj_setState(m, d, state, mjSTATE_INTEGRATION);
@@ -143,7 +146,8 @@ static int against_mujoco(const char *cone, const char *integrator, int mujoco_r
 Test(inverse, is_mujoco_s) {
   const char *const cones[] = {"pyramidal", "elliptic"}, *const integrators[] = {"Euler", "implicitfast"};
   unsigned types = 0;
-  for (int k = 0; k < 16; k++) cr_expect_geq(against_mujoco(cones[k & 1], integrators[k >> 1 & 1], k >> 2 & 1, k >> 3 & 1, &types), 10 * STATES);
+  for (int k = 0; k < 16; k++) cr_expect_geq(against_mujoco(cones[k & 1], integrators[k >> 1 & 1], k >> 2 & 1, k >> 3 & 1,
+                                                            &types), 10 * STATES);
   cr_expect_eq(types, (1u << SC_NTYPE) - 1, "row kinds that occur: %x", types);
 }
 
@@ -167,7 +171,8 @@ Test(inverse, fwdinv_is_mujoco_s) {
     outputs o = run_inverse(&t, d->qacc, 1), own = run_inverse(&t, NULL, 1);
     double size = largest(d->qfrc_smooth, (size_t)m->nv);
     near_absolute(&w, o.fwdinv[1], d->solver_fwdinv[1], 1e-10 * size, "step %d: fwdinv[1]", i);
-    cr_expect(own.fwdinv[0] <= 1e-9 * size && own.fwdinv[1] <= 1e-6 * size, "step %d: fwdinv %g %g of a solved environment", i, own.fwdinv[0], own.fwdinv[1]);
+    cr_expect(own.fwdinv[0] <= 1e-9 * size && own.fwdinv[1] <= 1e-6 * size, "step %d: fwdinv %g %g of a solved environment", i,
+              own.fwdinv[0], own.fwdinv[1]);
     most = fmax(most, o.fwdinv[1] / size);
     free_outputs(&o);
     free_outputs(&own);
@@ -208,15 +213,18 @@ static void check_inverse(const test_run *t, const double *qacc, const char *wha
     double norm = 0, apart = 0;
     CALL(sc_batch_get(t->batch, i, &p, NULL));
     CALL(sc_check(&p, qacc + t->r.nv_offset[i], o.force + t->r.efc_offset[i], &c));
-    cr_expect(c.force_error <= 1e-12 && c.cone_error <= 1e-12, "%s, environment %d: force error %g, cone error %g in row %d", what, i, c.force_error,
+    cr_expect(c.force_error <= 1e-12 && c.cone_error <= 1e-12, "%s, environment %d: force error %g, cone error %g in row %d",
+              what, i, c.force_error,
               c.cone_error, c.worst_row);
     for (size_t k = t->r.nv_offset[i]; k < t->r.nv_offset[i + 1]; k++) {
       norm += o.inverse[k] * o.inverse[k];
       apart += pow(o.constraint[k] - t->r.qfrc_constraint[k], 2);
     }
     norm = sqrt(norm), apart = sqrt(apart);
-    cr_expect(fabs(norm - c.gradient) <= 1e-12 * (c.gradient + largest(o.constraint, t->r.nv_offset[t->r.nenv])), "%s, environment %d: |qfrc_inverse| is %g, not %g", what, i, norm, c.gradient);
-    cr_expect(fabs(o.fwdinv[2 * i + 1] - norm) <= 1e-13 * norm && fabs(o.fwdinv[2 * i] - apart) <= 1e-13 * apart, "%s, environment %d: fwdinv %g, %g", what,
+    cr_expect(fabs(norm - c.gradient) <= 1e-12 * (c.gradient + largest(o.constraint, t->r.nv_offset[t->r.nenv])),
+              "%s, environment %d: |qfrc_inverse| is %g, not %g", what, i, norm, c.gradient);
+    cr_expect(fabs(o.fwdinv[2 * i + 1] - norm) <= 1e-13 * norm && fabs(o.fwdinv[2 * i] - apart) <= 1e-13 * apart,
+              "%s, environment %d: fwdinv %g, %g", what,
               i, o.fwdinv[2 * i], o.fwdinv[2 * i + 1]);
   }
   free_outputs(&o);
@@ -264,7 +272,8 @@ Test(inverse, threads_and_results) {
     double *before = test_numbers((int)n);
     memcpy(before, one.r.qacc, n * sizeof *before);
     outputs a = run_inverse(&one, qacc, 1), b = run_inverse(&four, qacc, 1);
-    cr_expect(!memcmp(a.force, b.force, m * sizeof(double)) && !memcmp(a.inverse, b.inverse, n * sizeof(double)) && !memcmp(a.state, b.state, m));
+    cr_expect(!memcmp(a.force, b.force, m * sizeof(double)) && !memcmp(a.inverse, b.inverse, n * sizeof(double)) &&
+              !memcmp(a.state, b.state, m));
     cr_expect(!memcmp(a.constraint, b.constraint, n * sizeof(double)) && !memcmp(a.fwdinv, b.fwdinv, 2 * N * sizeof(double)));
     cr_expect(!memcmp(before, one.r.qacc, n * sizeof(double)), "the results are no longer those of the run");
     CALL(sc_solver_run(one.solver));
@@ -314,8 +323,10 @@ Test(inverse, bad_environments) {
   const int answered[] = {1, 0, 1, 0};
   cr_expect_eq(t.r.status[2], SC_NOT_SPD);
   for (int i = 0; i < 4; i++) {
-    for (size_t k = t.r.nv_offset[i]; k < t.r.nv_offset[i + 1]; k++) cr_expect_eq(isfinite(o.inverse[k]) != 0, answered[i], "environment %d: %g", i, o.inverse[k]);
-    for (size_t k = t.r.efc_offset[i]; k < t.r.efc_offset[i + 1]; k++) cr_expect_eq(isfinite(o.force[k]) != 0, answered[i], "environment %d", i);
+    for (size_t k = t.r.nv_offset[i]; k < t.r.nv_offset[i + 1]; k++) cr_expect_eq(isfinite(o.inverse[k]) != 0, answered[i],
+                                                                                  "environment %d: %g", i, o.inverse[k]);
+    for (size_t k = t.r.efc_offset[i]; k < t.r.efc_offset[i + 1]; k++) cr_expect_eq(isfinite(o.force[k]) != 0, answered[i],
+                                                                                    "environment %d", i);
     cr_expect_eq(isfinite(o.fwdinv[2 * i + 1]) != 0, answered[i], "environment %d", i);
   }
   free_outputs(&o);

@@ -2,12 +2,12 @@
  * scales far apart. Whatever the method says must be finite and hold against the optimum in extended precision, and the second
  * try in double must be taken, flagged and counted where it is needed, and nowhere else. */
 #include "support/contact.h"
+#include "support/stiff.h"
 #include "support/tolerances.h"
 
 #include <stdio.h>
 
 #define SEEDS 6
-#define MOST_STIFF_STEPS 80 /* of Newton's method, however stiff: without softened rows they are hundreds */
 
 /* How a problem is made hard. */
 typedef enum { SOFT, STIFF, STIFFER, FLOOR, TINY_FRICTION, NO_FRICTION, MASSES, HUGE, TINY, BEYOND, NHARD } hardness;
@@ -31,38 +31,11 @@ static const struct { const char *name; hardness how; problem_case made_of; } ha
 
 static const char *name_of(int env) { return hard[env / SEEDS].name; }
 
-/* D_r = d/(1 - d) / A_rr, A_rr of the diagonal of M; impedance d */
-static double row_D(const test_problem *q, int r, double d) {
-  int n = q->p.nv;
-  double A = 0;
-  for (int i = 0; i < n; i++) A += q->J[r * n + i] * q->J[r * n + i] / q->M[i * n + i];
-  return d / (1 - d) / fmax(A, 1e-3);
-}
-
-/* the other rows of each contact from its first one and its friction: D_j = D_0 c_j^2 / mu^2 */
-static void follow_first_rows(test_problem *q) {
-  for (int r = 0, contact = 0; r < q->p.nefc;) {
-    int elliptic = q->type[r] == SC_CONTACT_ELLIPTIC, pyramid = q->type[r] == SC_CONTACT_PYRAMIDAL;
-    int rows = elliptic ? q->dim[contact] : pyramid ? 2 * (q->dim[contact] - 1) : 1;
-    for (int k = 1; k < rows; k++) {
-      double c = fmax(1e-5, q->friction[5 * contact + k - 1]) / q->mu[contact];
-      q->D[r + k] = q->D[r] * (elliptic ? c * c : 1);
-    }
-    r += rows;
-    contact += elliptic || pyramid;
-  }
-}
-
 static void scale_forces(test_problem *q, double by) {
   int n = q->p.nv;
   for (int i = 0; i < n * n; i++) q->M[i] *= by;
   for (int i = 0; i < n; i++) q->tau[i] *= by;
   for (int r = 0; r < q->p.nefc; r++) q->D[r] *= by, q->eta[r] *= by;
-}
-
-static void make_stiff(test_problem *q, double impedance, double impratio) {
-  for (int k = 0; k < q->p.ncon; k++) q->mu[k] = q->friction[5 * k] / sqrt(impratio);
-  for (int r = 0; r < q->p.nefc; r++) q->D[r] = row_D(q, r, impedance);
 }
 
 static void set_friction(test_problem *q, double most, double least) {
@@ -140,7 +113,8 @@ static void check_forces(const test_run *t, int i, const optima *best, const cha
   CALL(sc_check_error(&p, run_qacc(t, i), best->qacc[i], run_force(t, i), best->force[i], NULL, &error));
   for (int r = 0; r < p.nefc; r++) size += best->force[i][r] * best->force[i][r] / p.efc_D[r];
   double bound = sqrt(fmax(t->r.gap[i], t->r.gap_floor[i]) / size);
-  cr_expect(error <= bound * (1 + TOL_BOUND) + TOL_FORCE, "%s, \"%s\" seed %d: forces off by %g, the gap allows %g", what, name_of(i), i % SEEDS, error,
+  cr_expect(error <= bound * (1 + TOL_BOUND) + TOL_FORCE, "%s, \"%s\" seed %d: forces off by %g, the gap allows %g", what,
+            name_of(i), i % SEEDS, error,
             bound);
 }
 
@@ -153,12 +127,16 @@ static void check_verdict(const test_run *t, int i, const optima *best, double t
   CALL(sc_batch_get(t->batch, i, &p, NULL));
   CALL(sc_check(&p, run_qacc(t, i), run_force(t, i), &c)); /* refuses what is not finite */
   CALL(sc_check_error(&p, run_qacc(t, i), best->qacc[i], NULL, NULL, &error, NULL));
-  cr_expect_leq(error, bound, "%s, \"%s\" seed %d: %s, error %g is beyond its bound %g", what, name_of(i), i % SEEDS, status, error, bound);
-  cr_expect_leq(c.cone_error, TOL_FORCE, "%s, \"%s\" seed %d: row %d: force is out of bounds by %g", what, name_of(i), i % SEEDS, c.worst_row, c.cone_error);
+  cr_expect_leq(error, bound, "%s, \"%s\" seed %d: %s, error %g is beyond its bound %g", what, name_of(i), i % SEEDS, status,
+                error, bound);
+  cr_expect_leq(c.cone_error, TOL_FORCE, "%s, \"%s\" seed %d: row %d: force is out of bounds by %g", what, name_of(i), i % SEEDS,
+                c.worst_row, c.cone_error);
   check_forces(t, i, best, what);
   if (t->r.status[i] == SC_SOLVED) {
-    int within = c.scale * c.gap <= tolerance * (1 + TOL_GAP), at_floor = c.gap <= TOL_FLOOR_GAP * floor && c.qacc_bound <= TOL_FLOOR_BOUND;
-    cr_expect(within || at_floor, "%s, \"%s\" seed %d: solved, but the gap is %g, the floor %g", what, name_of(i), i % SEEDS, c.gap, floor);
+    int within = c.scale * c.gap <= tolerance * (1 + TOL_GAP),
+        at_floor = c.gap <= TOL_FLOOR_GAP * floor && c.qacc_bound <= TOL_FLOOR_BOUND;
+    cr_expect(within || at_floor, "%s, \"%s\" seed %d: solved, but the gap is %g, the floor %g", what, name_of(i), i % SEEDS,
+              c.gap, floor);
   } else {
     int says_why = t->r.status[i] == SC_ITERATION_LIMIT || t->r.status[i] == SC_STALLED || t->r.status[i] == SC_INACCURATE;
     cr_expect(says_why, "%s, \"%s\" seed %d: %s", what, name_of(i), i % SEEDS, status);
@@ -173,7 +151,8 @@ static void check_newton(const test_run *t, int i, const optima *best, const cha
   CALL(sc_batch_get(t->batch, i, &p, NULL));
   CALL(sc_check_error(&p, run_qacc(t, i), best->qacc[i], NULL, NULL, &error, NULL));
   int rounded = hard[i / SEEDS].how == FLOOR && t->r.status[i] == SC_INACCURATE && error <= TOL_FLOOR_QACC;
-  cr_expect(t->r.status[i] == SC_SOLVED || rounded, "%s, \"%s\" seed %d: %s after %d iterations, error %g", what, name_of(i), i % SEEDS,
+  cr_expect(t->r.status[i] == SC_SOLVED || rounded, "%s, \"%s\" seed %d: %s after %d iterations, error %g", what, name_of(i),
+            i % SEEDS,
             sc_status_name(t->r.status[i]), t->r.iterations[i], error);
 }
 
@@ -225,13 +204,17 @@ static void check_second_try(int method, int precision) {
     int unsolved = once.r.status[i] != SC_SOLVED, again = (twice.r.flags[i] & SC_RETRIED_F64) != 0;
     int keeps = !again || (!unsolved && in_double.r.status[i] != SC_SOLVED);
     int iterations = once.r.iterations[i] + (again ? in_double.r.iterations[i] : 0);
-    cr_expect(again == unsolved || (again && precision == SC_MIXED), "%s, precision %d, \"%s\" seed %d: flag %d, but float alone said %s", name, precision,
+    cr_expect(again == unsolved || (again && precision == SC_MIXED),
+              "%s, precision %d, \"%s\" seed %d: flag %d, but float alone said %s", name, precision,
               name_of(i), i % SEEDS, again, sc_status_name(once.r.status[i]));
-    cr_expect_eq(twice.r.iterations[i], iterations, "%s, precision %d, \"%s\" seed %d: %d iterations, not %d", name, precision, name_of(i), i % SEEDS,
+    cr_expect_eq(twice.r.iterations[i], iterations, "%s, precision %d, \"%s\" seed %d: %d iterations, not %d", name, precision,
+                 name_of(i), i % SEEDS,
                  twice.r.iterations[i], iterations);
-    cr_expect(same_answer(&twice, keeps ? &once : &in_double, i), "%s, precision %d, \"%s\" seed %d: not the answer of %s", name, precision, name_of(i),
+    cr_expect(same_answer(&twice, keeps ? &once : &in_double, i), "%s, precision %d, \"%s\" seed %d: not the answer of %s", name,
+              precision, name_of(i),
               i % SEEDS, keeps ? "float" : "double");
-    cr_expect(!((once.r.flags[i] | in_double.r.flags[i]) & SC_RETRIED_F64), "%s, \"%s\" seed %d: flagged without a second try", name, name_of(i), i % SEEDS);
+    cr_expect(!((once.r.flags[i] | in_double.r.flags[i]) & SC_RETRIED_F64), "%s, \"%s\" seed %d: flagged without a second try",
+              name, name_of(i), i % SEEDS);
     retried += again;
   }
   cr_expect(retried >= SEEDS && retried < NENV, "%s, precision %d: %d of %d tried again", name, precision, retried, NENV);
@@ -265,7 +248,8 @@ Test(stiff, stiffness_does_not_multiply_the_steps) {
       for (int i = 0; i < N; i++) {
         double error = run_error(&t, i);
         int at_floor = t.r.status[i] == SC_INACCURATE && t.r.gap[i] <= t.r.gap_floor[i];
-        cr_expect(t.r.status[i] == SC_SOLVED || at_floor, "D A = 1e%d, impratio %d, seed %d: %s after %d steps", decades, impratio, i,
+        cr_expect(t.r.status[i] == SC_SOLVED || at_floor, "D A = 1e%d, impratio %d, seed %d: %s after %d steps", decades,
+                  impratio, i,
                   sc_status_name(t.r.status[i]), t.r.iterations[i]);
         cr_expect_leq(error, TOL_FLOOR_QACC, "D A = 1e%d, impratio %d, seed %d: error %g", decades, impratio, i, error);
         if (t.r.iterations[i] > most) most = t.r.iterations[i];
@@ -302,7 +286,8 @@ Test(stiff, no_hard_problem_changes_with_its_company) {
       test_problem q = make_hard(i);
       CALL(sc_batch_set(one.batch, 0, &q.p));
       solve_run(&one);
-      cr_expect(same_bits(&all, i, &one, 0), "%s, precision %d, \"%s\" seed %d: not the same alone", backend, precision, name_of(i), i % SEEDS);
+      cr_expect(same_bits(&all, i, &one, 0), "%s, precision %d, \"%s\" seed %d: not the same alone", backend, precision,
+                name_of(i), i % SEEDS);
       free_problem(&q);
     }
     close_run(&all);

@@ -22,7 +22,8 @@ static inline large_problem make_large(const problem_case *c) {
     nv += q.part[i].p.nv, nefc += q.part[i].p.nefc, ncon += q.part[i].p.ncon;
   }
   sc_problem_init(&q.p);
-  q.M = test_numbers(nv * nv), q.J = test_numbers(nefc * nv), q.tau = test_numbers(nv), q.D = test_numbers(nefc), q.aref = test_numbers(nefc);
+  q.M = test_numbers(nv * nv), q.J = test_numbers(nefc * nv), q.tau = test_numbers(nv), q.D = test_numbers(nefc),
+      q.aref = test_numbers(nefc);
   q.eta = test_numbers(nefc), q.friction = test_numbers(5 * ncon), q.mu = test_numbers(ncon);
   q.type = calloc((size_t)nefc + 1, sizeof(int)), q.dim = calloc((size_t)ncon + 1, sizeof(int));
   for (int i = 0, v = 0, m = 0, k = 0; i < PARTS; i++) {
@@ -36,8 +37,10 @@ static inline large_problem make_large(const problem_case *c) {
 #undef COPY
     v += n, m += t->p.nefc, k += t->p.ncon;
   }
-  q.p.nv = nv, q.p.nefc = nefc, q.p.ncon = ncon, q.p.M = q.M, q.p.efc_J = q.J, q.p.qfrc_smooth = q.tau, q.p.efc_D = q.D, q.p.efc_aref = q.aref;
-  q.p.efc_type = q.type, q.p.efc_frictionloss = q.eta, q.p.contact_dim = q.dim, q.p.contact_friction = q.friction, q.p.contact_mu = q.mu;
+  q.p.nv = nv, q.p.nefc = nefc, q.p.ncon = ncon, q.p.M = q.M, q.p.efc_J = q.J, q.p.qfrc_smooth = q.tau, q.p.efc_D = q.D,
+      q.p.efc_aref = q.aref;
+  q.p.efc_type = q.type, q.p.efc_frictionloss = q.eta, q.p.contact_dim = q.dim, q.p.contact_friction = q.friction,
+      q.p.contact_mu = q.mu;
   return q;
 }
 
