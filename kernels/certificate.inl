@@ -27,7 +27,7 @@ FN mask residual(const sc_pack *p, sc_work *w, int sized) {
 SHARED void plain_residual(const sc_pack *p, sc_work *w) { residual(p, w, 0); }
 
 /* What there is to know of a, beside what residual leaves; one number for each lane. */
-enum { LANE_GAP, LANE_FLOOR, LANE_NOISY, LANE_NORM, LANE_STEP, LANE_SIZE };
+enum { LANE_GAP, LANE_FLOOR, LANE_NOISY, LANE_NORM, LANE_STEP, LANE_SIZE, LANE_OBJECTIVE };
 
 /* the residual, gap and floor; Ma1 is used on the way */
 SHARED void measure(const sc_pack *p, sc_work *w) {
@@ -105,22 +105,51 @@ PROC void inverse(const sc_pack *p, sc_work *w) {
   zones(p, w->x, w->k);
 }
 
-/* w->fresh: what measure leaves is there already */
-PROC void certify(const sc_pack *p, sc_work *w) {
-  const real *tau = NUM(p, tau), *s = NUM(p, s), *lane = w->lane;
-  real *a = w->a, *Ma = w->Ma, inertia = splat(0);
-  if (!w->fresh) measure(p, w);
-  zones(p, w->x, w->k);
+/* the numbers of the certificate, from what measure leaves; returns the lanes where it holds */
+PROC mask judge_lanes(const sc_pack *p, sc_work *w) {
+  const real *tau = NUM(p, tau), *s = NUM(p, s);
+  real *a = w->a, *Ma = w->Ma, *lane = w->lane, inertia = splat(0);
   EACH(i, p->nv4) inertia += (a[i] - s[i]) * (Ma[i] - tau[i]);
+  real objective = splat(0.5) * total(inertia) + cost_rows(p, w->x);
   real gap = lane[LANE_GAP], floor = lane[LANE_FLOOR], scaled = *NUM(p, scale) * gap;
-  real size = larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300)), bound = root(splat(2) * gap) / root(size);
+  real size = root(larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300))), bound = root(splat(2) * gap) / size;
+  real blur = root(splat(2) * floor) / size * splat(SC_EPS / w->task.rounding); /* of the bound, which is taken in double */
   store_lanes(w->gap, gap);
   store_lanes(w->floor, floor);
   store_lanes(w->bound, bound);
-  store_lanes(w->objective, splat(0.5) * total(inertia) + cost_rows(p, w->x));
-  /* the definition of the verdict; and only where it holds is the step of refine_forces as small as it must be */
-  mask solved = either(le(scaled, splat(w->task.tolerance)), both(le(scaled, *NUM(p, scale) * floor), le(bound, splat(1e-2))));
+  store_lanes(w->objective, objective);
+  ONCE { lane[LANE_OBJECTIVE] = objective; }
+  SYNC;
+  mask at_floor = both(le(scaled, *NUM(p, scale) * floor), le(bound + blur, splat(1e-2)));
+  mask solved = either(le(scaled, splat(w->task.tolerance)), at_floor); /* the definition of the verdict */
   EACH(l, SC_LANES) w->solved[l] = lane_is(solved, l);
+  return solved;
+}
+
+/* Where rounding has led the iteration astray, the answer is qacc_smooth: it begins there or lower, and only descends. Returns the
+ * lanes that have another answer now, all among these. */
+PROC mask fall_back(const sc_pack *p, sc_work *w, mask lanes) {
+  const real *s = NUM(p, s);
+  const real *lane = w->lane;
+  real *a = w->a;
+  mul_jac(p, s, NUM(p, aref), w->x1, NULL);
+  mask worse = both(lanes, lt(cost_rows(p, w->x1), lane[LANE_OBJECTIVE]));
+  EACH(i, p->nv4) a[i] = sel(worse, s[i], a[i]);
+  SYNC;
+  return worse;
+}
+
+/* w->fresh: what measure leaves is there already */
+PROC void certify(const sc_pack *p, sc_work *w) {
+  if (!w->fresh) measure(p, w);
+  mask solved = judge_lanes(p, w), astray = not(solved);
+  if (w->task.descends && any(astray) && any(fall_back(p, w, astray))) {
+    measure(p, w);
+    solved = judge_lanes(p, w);
+  }
+  zones(p, w->x, w->k);
+  /* only where the certificate holds is the step of refine_forces as small as it must be */
+  const real *lane = w->lane;
   mask noisy = both(both(lt(splat(0), lane[LANE_NOISY]), solved), lt(splat(0), *NUM(p, alive)));
   if (p->hessian && any(noisy)) refine_forces(p, w, noisy, any(sliding_lanes(p, w->k1)));
 }

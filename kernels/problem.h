@@ -110,6 +110,7 @@ enum { SC_END_CONVERGED = 0, SC_END_FLOOR, SC_END_LIMIT, SC_END_STALLED };
 typedef struct sc_task {
   double tolerance, ls_tolerance;
   int iterations, ls_iterations, warmstart;
+  int descends;             /* the method begins no higher than at qacc_smooth, and only descends */
   int noslip_iterations;
   double noslip_tolerance;
   double rounding;          /* 2^-24 or 2^-53: of the iteration, for the certificate's floor */
@@ -132,7 +133,7 @@ typedef struct sc_work {
   sc_array A, u;            /* [16 a.ntile] A + R and its factor, [4 a.nb] a vector over its rows; see direct.inl */
   sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
   sc_array soft;            /* [SC_SOFT nefc] with elliptic contacts: rows in their place, see multipliers.inl */
-  sc_array lane;            /* [6] numbers of measure and refine, one for each lane */
+  sc_array lane;            /* [7] numbers of measure and refine, one for each lane */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *stale;           /* W numbers, by newton: whether the factor is not that of the zones where the lane ended */
@@ -156,7 +157,7 @@ typedef struct sc_work_sizes { size_t H, Z, Y, B, A, u, soft, nv4, nefc, pivot, 
   F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4) F(z1, s.nv4)         \
   F(pivot, s.pivot) F(lane, s.lane) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)        \
   F(Jv, s.nefc) F(H, s.H) F(Z, s.Z) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u) F(soft, s.soft)
-#define SC_LANE_NUMBERS 6 /* of `lane`, for each lane */
+#define SC_LANE_NUMBERS 7 /* of `lane`, for each lane */
 #define SC_SOFT 5         /* of `soft`, for each row */
 
 #define SC_NKERNEL 4 /* methods (newton, cg, pgs, direct), numbered as in sc_method */

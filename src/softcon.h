@@ -89,7 +89,8 @@ typedef enum sc_state {
 /* Verdict of an environment: how its solve ended. sc_status_name gives the word. */
 typedef enum sc_status {
   SC_SOLVED = 0,              /* the certificate holds */
-  SC_INACCURATE = 1,          /* finished, but the certificate does not hold */
+  SC_INACCURATE = 1,          /* finished, but the certificate does not hold; by SC_NEWTON and SC_CG its cost is still at most
+                                 that of qacc_smooth: where arithmetic has gone astray, the answer is qacc_smooth */
   SC_ITERATION_LIMIT = 2,     /* the same, and the iterations ran out */
   SC_STALLED = 3,             /* the same, and the line search found no further descent */
   SC_BAD_INPUT = 4,           /* its data are not finite or not valid; no answer (NaN) */

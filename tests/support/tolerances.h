@@ -8,7 +8,7 @@
 #define TOL_F32_SOLVED 0.99         /* and the share that is */
 #define TOL_FLOOR_QACC 1e-9         /* Newton's method in any precision, R at its floor: error where the bound cannot show it */
 #define TOL_FLOOR_GAP 2             /* the verifier's gap of what is solved at the floor against the floor: softcon's has rounding in it */
-#define TOL_FLOOR_BOUND 3e-2        /* the verifier's bound of what is solved at the floor: 1e-2, and with R at its floor what rounding adds */
+#define TOL_FLOOR_BOUND 1e-2        /* the bound, by the verifier too, of what is solved because rounding allows no better */
 #define TOL_HARD_SOLVED 0.6         /* share of the hardest problems that any method solves, 400 iterations of CG and PGS */
 #define TOL_CG_QACC 1e-2            /* conjugate gradients, tolerance 1e-8: worst of what is called solved; within its bound besides */
 #define TOL_PGS_SOLVED 0.8          /* share of problems and states that Gauss-Seidel solves in 2,000 sweeps */
