@@ -113,7 +113,8 @@ PROC mask judge_lanes(const sc_pack *p, sc_work *w) {
   real objective = splat(0.5) * total(inertia) + cost_rows(p, w->x);
   real gap = lane[LANE_GAP], floor = lane[LANE_FLOOR], scaled = *NUM(p, scale) * gap;
   real size = root(larger(larger(dot(p, a, Ma), dot(p, s, tau)), splat(1e-300))), bound = root(splat(2) * gap) / size;
-  real blur = root(splat(2) * floor) / size * splat(SC_EPS / w->task.rounding); /* of the bound, which is taken in double */
+  /* rounding of the bound itself, which is taken in double: no more than a sixteenth of the floor's, where that is large */
+  real blur = root(splat(2) * floor) / size * splat(SC_EPS / w->task.rounding / 16);
   store_lanes(w->gap, gap);
   store_lanes(w->floor, floor);
   store_lanes(w->bound, bound);
