@@ -13,6 +13,7 @@
 #define SC_TEAM_SMALL 32
 #define SC_TEAM_LARGE 128
 #define SC_ROWS_THREADS 128 /* of a block that evaluates rows and nothing else */
+#define SC_RESIDENT_WARPS 12 /* of a multiprocessor, that its registers must hold */
 
 /* One environment: a pack of one lane, its pointers and lists in device memory. */
 typedef struct alignas(16) sc_cuda_env {
@@ -77,6 +78,7 @@ typedef struct alignas(16) sc_cuda_block {
   int32_t changed;          /* noslip moved some force */
   int32_t bad;              /* some number is not valid */
   uint32_t flags;           /* sc_flag of the rows */
+  int32_t earlier;          /* iterations in float, before it is solved again */
   uint32_t next;            /* environment that is being solved */
 } sc_cuda_block;
 

@@ -45,6 +45,8 @@ static void check_run(const test_run *t, const char *name) {
   CALL(sc_solver_wait(t->solver));
   launches = emu_count("launches") - launches;
   moved = emu_count("read") + emu_count("written") - moved, touched = emu_count("touched") - touched;
+  if (touched > 0)
+    printf("%-24s an environment moves %ld bytes, %.2f times what it needs\n", name, moved / t->r.nenv, (double)moved / (double)touched);
   cr_expect_eq(launches, 1, "%s: %ld launches", name, launches);
   cr_expect_leq(moved, MOST_TRAFFIC * touched, "%s: %ld bytes moved for %ld that are needed", name, moved, touched);
 }
