@@ -109,6 +109,13 @@ SC_BOTH static inline int sc_cuda_fits(const sc_cuda_map *m, size_t bytes) {
   return m->used + sc_round16(bytes) + SC_GUARD_BYTES <= m->room;
 }
 
+/* of the slow, whatever is left of the fast */
+SC_BOTH static inline void *sc_cuda_take_slow(sc_cuda_map *m, size_t bytes) {
+  char *at = m->slow ? m->slow + m->spilled : NULL;
+  m->spilled += sc_round16(bytes);
+  return at;
+}
+
 SC_BOTH static inline void *sc_cuda_take(sc_cuda_map *m, size_t bytes) {
   bytes = sc_round16(bytes);
   if (sc_cuda_fits(m, bytes)) {
@@ -117,9 +124,7 @@ SC_BOTH static inline void *sc_cuda_take(sc_cuda_map *m, size_t bytes) {
     m->used += bytes + SC_GUARD_BYTES;
     return at;
   }
-  char *at = m->slow ? m->slow + m->spilled : NULL;
-  m->spilled += bytes;
-  return at;
+  return sc_cuda_take_slow(m, bytes);
 }
 
 /* The lists that lie with a pack, all but the dual problem's, to an address `by` bytes further. */
@@ -141,11 +146,12 @@ SC_BOTH static inline void sc_cuda_place_work(sc_cuda_map *m, const sc_cuda_env 
   const sc_pack *p = &e->pack;
   size_t H = 16 * (size_t)p->h.ntile, nv4 = (size_t)p->nv4, nefc = (size_t)p->nefc;
   sc_work_sizes s = {H > nv4 ? H : nv4, 4 * (size_t)e->nz, 4 * (size_t)e->ny, (size_t)e->nB, 16 * (size_t)p->a.ntile, 4 * (size_t)p->a.nb,
-                     nv4, nefc, 4, SC_LANE_NUMBERS, (size_t)p->nb, nefc};
+                     0, nv4, nefc, 4, SC_LANE_NUMBERS, (size_t)p->nb, nefc};
   w->used = (uint8_t *)sc_cuda_take(m, s.rows);
 #define FIELD(name, count) w->name = sc_cuda_take(m, (count) * element);
   SC_WORK_FIELDS(FIELD)
 #undef FIELD
+  w->soft = sc_cuda_take_slow(m, p->nefc > p->conerow ? SC_SOFT * nefc * element : 0); /* seldom needed */
 }
 
 /* The numbers in one precision, piece by piece: first those of rows and vectors, then M, L where the iteration reads it, and J,

@@ -9,6 +9,7 @@
 #include "factor.inl"
 #include "linesearch.inl"
 #include "iterate.inl"
+#include "multipliers.inl"
 #include "newton.inl"
 #include "cg.inl"
 #include "dual.inl"

@@ -39,15 +39,19 @@ PROC along slope_at(const sc_pack *p, const real *x, const real *Jv, real alpha,
   return s;
 }
 
+#define LS_MORE 40 /* evaluations at most beyond the limit, to find any step */
+
 /* Step length of the lanes in `need`, 1 in the others. slope0 < 0: phi'(0). Newton from alpha = 1 inside a bracket that
  * starts as [0, infinity); where Newton leaves it, or the slope did not halve, bisect it, or double while it is open.
- * When evaluations run out the lower end is taken: it always descends. */
+ * When evaluations run out the lower end is taken: it always descends. As long as that is 0 the search goes on, for without a
+ * step the solve would end. */
 PROC real line_search(const sc_pack *p, sc_work *w, real slope0, real q1, real q2, mask need) {
   const real zero = splat(0), one = splat(1);
   real lo = zero, hi = splat(-1), alpha = one, last = -slope0;
   real enough = splat(w->task.ls_tolerance) * -slope0;
   mask open = need;
-  for (int n = 0; n < w->task.ls_iterations && any(open); n++) {
+  for (int n = 0; n < w->task.ls_iterations + LS_MORE && any(open); n++) {
+    if (n >= w->task.ls_iterations) open = both(open, le(lo, zero));
     along s = slope_at(p, w->x, w->Jv, alpha, q1, q2);
     real size = absolute(s.slope);
     mask found = le(size, enough), below = lt(s.slope, zero);

@@ -57,7 +57,8 @@ FN void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
  * 1/2 g' M^-1 g as well: of the lightest dofs it can be the larger. Floor, what rounding allows:
  * a whole step that left every zone as it was has reached the minimum of the quadratic it stands on, or, with sliding
  * contacts, was so small that the next one would be below rounding; in float that is all that can be had, in double
- * further steps refine it while the gradient falls. Or a step that is itself nothing but rounding. */
+ * further steps refine it while the gradient falls. Or a step that is itself nothing but rounding; where stiff contacts
+ * slide, in double, such steps still matter while the gradient falls. */
 FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   real before = st->norm, scale = *NUM(p, scale);
   st->norm = root(dot(p, w->g, w->g));
@@ -70,8 +71,9 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   }
   if (it > 0) {
     floor = both(both(st->full, not(st->notes.changed)), one_quadratic(st));
-    if (!SC_SINGLE) floor = both(floor, le(splat(0.25) * before, st->norm));
-    floor = either(floor, le(st->step, splat(64 * SC_EPS * 64 * SC_EPS) * st->size));
+    mask idle = le(splat(0.25) * before, st->norm), tiny = le(st->step, splat(64 * SC_EPS * 64 * SC_EPS) * st->size);
+    if (!SC_SINGLE) floor = both(floor, idle), tiny = both(tiny, either(idle, not(st->stiff)));
+    floor = either(floor, tiny);
   }
   mask done = both(st->live, either(converged, floor));
   EACH(l, SC_LANES) {
@@ -82,16 +84,21 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
 }
 
 PROC void newton(const sc_pack *p, sc_work *w) {
+  const sc_pack *at = p;
+  softening soft;
+  soft.on = never(), soft.left = splat(0);
   iteration st = start(p, w);
   newton_stop(p, w, &st, 0);
   int stale = 1; /* the factor is not that of the live lanes' zones */
   mask behind = always(); /* by lane, also of those that have finished */
   for (int it = 1; it <= w->task.iterations && any(st.live); it++) {
-    if (stale) factor_hessian(p, w, w->x, w->k, any(both(st.live, st.notes.slides)));
-    newton_direction(p, w, &st);
+    mask was = st.live;
+    if (stale) factor_hessian(at, w, w->x, w->k, any(both(st.live, st.notes.slides)));
+    newton_direction(at, w, &st);
     mask moves = st.live;
-    newton_step(p, w, &st);
-    newton_stop(p, w, &st, it);
+    newton_step(at, w, &st);
+    newton_stop(at, w, &st, it);
+    if (it >= SOFTEN_AFTER) at = soften(p, at, w, &st, &soft, was);
     mask left = either(st.notes.changed, st.notes.slides);
     behind = either(both(moves, left), both(not(moves), behind));
     stale = any(both(st.live, left));

@@ -131,6 +131,7 @@ typedef struct sc_work {
   int32_t *tile_at;         /* [nb] numbers: of large systems, where in a column a row's tile is */
   sc_array A, u;            /* [16 a.ntile] A + R and its factor, [4 a.nb] a vector over its rows; see direct.inl */
   sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
+  sc_array soft;            /* [SC_SOFT nefc] with elliptic contacts: rows in their place, see multipliers.inl */
   sc_array lane;            /* [6] numbers of measure and refine, one for each lane */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
@@ -150,12 +151,13 @@ typedef struct sc_refinement {
 } sc_refinement;
 
 /* Every array of numbers of sc_work and its numbers, those of all lanes, s being their sizes; and of one lane, nb and rows. */
-typedef struct sc_work_sizes { size_t H, Z, Y, B, A, u, nv4, nefc, pivot, lane, nb, rows; } sc_work_sizes;
+typedef struct sc_work_sizes { size_t H, Z, Y, B, A, u, soft, nv4, nefc, pivot, lane, nb, rows; } sc_work_sizes;
 #define SC_WORK_FIELDS(F)                                                                                                   \
   F(a, s.nv4) F(Ma, s.nv4) F(g, s.nv4) F(a1, s.nv4) F(Ma1, s.nv4) F(g1, s.nv4) F(v, s.nv4) F(z, s.nv4) F(z1, s.nv4)         \
   F(pivot, s.pivot) F(lane, s.lane) F(x, s.nefc) F(f, s.nefc) F(k, s.nefc) F(x1, s.nefc) F(f1, s.nefc) F(k1, s.nefc)        \
-  F(Jv, s.nefc) F(H, s.H) F(Z, s.Z) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u)
+  F(Jv, s.nefc) F(H, s.H) F(Z, s.Z) F(Y, s.Y) F(B, s.B) F(A, s.A) F(u, s.u) F(soft, s.soft)
 #define SC_LANE_NUMBERS 6 /* of `lane`, for each lane */
+#define SC_SOFT 5         /* of `soft`, for each row */
 
 #define SC_NKERNEL 4 /* methods (newton, cg, pgs, direct), numbered as in sc_method */
 #define SC_DIRECT_ROWS 256 /* of an environment, up to which `direct` forms its A + R */

@@ -306,7 +306,7 @@ typedef struct sc_solver_options {
                                  in double and the factor in float, to the accuracy of double; they count as iterations,
                                  and what they leave unsolved is tried again as in float (retry) */
   int iterations;             /* at most; default 100 */
-  int ls_iterations;          /* line search evaluations per iteration at most; default 50 */
+  int ls_iterations;          /* line search evaluations per iteration at most, unless there is no step yet; default 50 */
   double tolerance;           /* >= 0, on scale |gradient| and on scale gap, scale = 1/trace M (MuJoCo 4.0); default 1e-8.
                                  SC_PGS ends when a sweep gains less and the gap is less, MuJoCo already at the first */
   double ls_tolerance;        /* in (0, 1): slope along the step left by the line search, relative to that at its start;

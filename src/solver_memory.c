@@ -61,6 +61,7 @@ static void enlarge(sc_work_sizes *w, const sc_slot *slot, int parts) {
   MOST(w->Z, lanes * 4 * (size_t)(p->nblock - p->jadr[p->conerow]));
   MOST(w->nv4, lanes * (size_t)p->nv4);
   MOST(w->nefc, lanes * (size_t)p->nefc);
+  MOST(w->soft, p->nefc > p->conerow ? lanes * SC_SOFT * (size_t)p->nefc : 0);
   MOST(w->nb, p->nb);
   MOST(w->rows, p->nefc);
   MOST(w->A, lanes * 16 * (size_t)p->a.ntile);

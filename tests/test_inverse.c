@@ -1,4 +1,5 @@
 /* Inverse dynamics: forces in closed form at any acceleration, against MuJoCo's mj_inverse and the independent verifier. */
+#include "support/large_problem.h"
 #include "support/model_run.h"
 #include "support/near.h"
 #include "support/tolerances.h"
@@ -45,10 +46,12 @@ static outputs run_inverse(const test_run *t, const double *qacc, int fwdinv) {
   sc_result r;
   CALL(sc_solver_result(t->solver, &r));
   size_t n = r.nv_offset[r.nenv], m = r.efc_offset[r.nenv];
-  o.force = test_numbers((int)m), o.constraint = test_numbers((int)n), o.inverse = test_numbers((int)n), o.fwdinv = test_numbers(2 * r.nenv);
+  o.force = test_numbers((int)m), o.constraint = test_numbers((int)n), o.inverse = test_numbers((int)n),
+      o.fwdinv = test_numbers(2 * r.nenv);
   o.state = calloc(m + 1, 1);
   sc_inverse_init(&o.io);
-  o.io.qacc = qacc, o.io.efc_force = o.force, o.io.efc_state = o.state, o.io.qfrc_constraint = o.constraint, o.io.qfrc_inverse = o.inverse;
+  o.io.qacc = qacc, o.io.efc_force = o.force, o.io.efc_state = o.state, o.io.qfrc_constraint = o.constraint,
+      o.io.qfrc_inverse = o.inverse;
   if (fwdinv) o.io.fwdinv = o.fwdinv;
   CALL(sc_solver_inverse(t->solver, &o.io));
   return o;
@@ -86,7 +89,8 @@ static void compare(near_worst *w, const double *x, const double *y, size_t n, d
 enum { STATES = 30 };
 
 /* MuJoCo's numbers of one state at an acceleration, beside those of softcon */
-static void against_state(const mjModel *m, mjData *d, const double *state, const test_run *t, const outputs *o, const double *qacc, int env, near_worst w[3]) {
+static void against_state(const mjModel *m, mjData *d, const double *state, const test_run *t, const outputs *o,
+                          const double *qacc, int env, near_worst w[3]) {
   size_t nv = (size_t)m->nv, rows = t->r.efc_offset[env + 1] - t->r.efc_offset[env];
   double *mine = test_numbers((int)nv);
   mj_setState(m, d, state, mjSTATE_INTEGRATION);
@@ -142,7 +146,8 @@ static int against_mujoco(const char *cone, const char *integrator, int mujoco_r
 Test(inverse, is_mujoco_s) {
   const char *const cones[] = {"pyramidal", "elliptic"}, *const integrators[] = {"Euler", "implicitfast"};
   unsigned types = 0;
-  for (int k = 0; k < 16; k++) cr_expect_geq(against_mujoco(cones[k & 1], integrators[k >> 1 & 1], k >> 2 & 1, k >> 3 & 1, &types), 10 * STATES);
+  for (int k = 0; k < 16; k++) cr_expect_geq(against_mujoco(cones[k & 1], integrators[k >> 1 & 1], k >> 2 & 1, k >> 3 & 1,
+                                                            &types), 10 * STATES);
   cr_expect_eq(types, (1u << SC_NTYPE) - 1, "row kinds that occur: %x", types);
 }
 
@@ -166,7 +171,8 @@ Test(inverse, fwdinv_is_mujoco_s) {
     outputs o = run_inverse(&t, d->qacc, 1), own = run_inverse(&t, NULL, 1);
     double size = largest(d->qfrc_smooth, (size_t)m->nv);
     near_absolute(&w, o.fwdinv[1], d->solver_fwdinv[1], 1e-10 * size, "step %d: fwdinv[1]", i);
-    cr_expect(own.fwdinv[0] <= 1e-9 * size && own.fwdinv[1] <= 1e-6 * size, "step %d: fwdinv %g %g of a solved environment", i, own.fwdinv[0], own.fwdinv[1]);
+    cr_expect(own.fwdinv[0] <= 1e-9 * size && own.fwdinv[1] <= 1e-6 * size, "step %d: fwdinv %g %g of a solved environment", i,
+              own.fwdinv[0], own.fwdinv[1]);
     most = fmax(most, o.fwdinv[1] / size);
     free_outputs(&o);
     free_outputs(&own);
@@ -198,33 +204,61 @@ static double *fill(test_run *t) {
   return qacc;
 }
 
-/* forces by the verifier's formulas, and its gradient is |qfrc_inverse| */
+/* forces by the verifier's formulas, its gradient is |qfrc_inverse|, and fwdinv says how far the run was from them */
+static void check_inverse(const test_run *t, const double *qacc, const char *what) {
+  outputs o = run_inverse(t, qacc, 1);
+  for (int i = 0; i < t->r.nenv; i++) {
+    sc_problem p;
+    sc_check_report c;
+    double norm = 0, apart = 0;
+    CALL(sc_batch_get(t->batch, i, &p, NULL));
+    CALL(sc_check(&p, qacc + t->r.nv_offset[i], o.force + t->r.efc_offset[i], &c));
+    cr_expect(c.force_error <= 1e-12 && c.cone_error <= 1e-12, "%s, environment %d: force error %g, cone error %g in row %d",
+              what, i, c.force_error,
+              c.cone_error, c.worst_row);
+    for (size_t k = t->r.nv_offset[i]; k < t->r.nv_offset[i + 1]; k++) {
+      norm += o.inverse[k] * o.inverse[k];
+      apart += pow(o.constraint[k] - t->r.qfrc_constraint[k], 2);
+    }
+    norm = sqrt(norm), apart = sqrt(apart);
+    cr_expect(fabs(norm - c.gradient) <= 1e-12 * (c.gradient + largest(o.constraint, t->r.nv_offset[t->r.nenv])),
+              "%s, environment %d: |qfrc_inverse| is %g, not %g", what, i, norm, c.gradient);
+    cr_expect(fabs(o.fwdinv[2 * i + 1] - norm) <= 1e-13 * norm && fabs(o.fwdinv[2 * i] - apart) <= 1e-13 * apart,
+              "%s, environment %d: fwdinv %g, %g", what,
+              i, o.fwdinv[2 * i], o.fwdinv[2 * i + 1]);
+  }
+  free_outputs(&o);
+}
+
 Test(inverse, is_the_verifier_s) {
   EACH_BACKEND(backend) EACH_PRECISION(precision) {
     test_run t = open_run(backend, 2, precision, 1e-8, N);
     double *qacc = fill(&t);
     pack_and_run(&t);
-    outputs o = run_inverse(&t, qacc, 1);
-    for (int i = 0; i < N; i++) {
-      sc_problem p;
-      sc_check_report c;
-      double norm = 0, apart = 0;
-      CALL(sc_batch_get(t.batch, i, &p, NULL));
-      CALL(sc_check(&p, qacc + t.r.nv_offset[i], o.force + t.r.efc_offset[i], &c));
-      cr_expect(c.force_error <= 1e-12 && c.cone_error <= 1e-12, "%s, environment %d: force error %g, cone error %g in row %d", backend, i, c.force_error,
-                c.cone_error, c.worst_row);
-      for (size_t k = t.r.nv_offset[i]; k < t.r.nv_offset[i + 1]; k++) {
-        norm += o.inverse[k] * o.inverse[k];
-        apart += pow(o.constraint[k] - t.r.qfrc_constraint[k], 2);
-      }
-      cr_expect(fabs(sqrt(norm) - c.gradient) <= 1e-12 * c.gradient, "%s, environment %d: |qfrc_inverse| is %g, not %g", backend, i, sqrt(norm), c.gradient);
-      cr_expect(fabs(o.fwdinv[2 * i + 1] - sqrt(norm)) <= 1e-14 * sqrt(norm) && fabs(o.fwdinv[2 * i] - sqrt(apart)) <= 1e-14 * sqrt(apart),
-                "%s, environment %d: fwdinv", backend, i);
-    }
-    free_outputs(&o);
+    check_inverse(&t, qacc, backend);
     free(qacc);
     close_run(&t);
   }
+}
+
+/* 324 dofs and every kind of row, which are packed alone; at random accelerations and at the answer */
+Test(inverse, of_large_systems_is_the_verifier_s) {
+  static const problem_case made_of = {"everything", 27, 3, 5, 4, 2, 2, 2, 2, 1, 0};
+  large_problem q = make_large(&made_of);
+  test_random r = {5};
+  double *qacc = test_numbers(q.p.nv);
+  for (int i = 0; i < q.p.nv; i++) qacc[i] = 10 * random_signed(&r);
+  EACH_BACKEND(backend) EACH_PRECISION(precision) {
+    test_run t = open_run(backend, 2, precision, 1e-8, 1);
+    CALL(sc_batch_set(t.batch, 0, &q.p));
+    pack_and_run(&t);
+    cr_expect_eq(t.r.status[0], SC_SOLVED, "%s, precision %d: %s", backend, precision, sc_status_name(t.r.status[0]));
+    check_inverse(&t, qacc, backend);
+    check_inverse(&t, t.r.qacc, backend);
+    close_run(&t);
+  }
+  free(qacc);
+  free_large(&q);
 }
 
 Test(inverse, threads_and_results) {
@@ -238,7 +272,8 @@ Test(inverse, threads_and_results) {
     double *before = test_numbers((int)n);
     memcpy(before, one.r.qacc, n * sizeof *before);
     outputs a = run_inverse(&one, qacc, 1), b = run_inverse(&four, qacc, 1);
-    cr_expect(!memcmp(a.force, b.force, m * sizeof(double)) && !memcmp(a.inverse, b.inverse, n * sizeof(double)) && !memcmp(a.state, b.state, m));
+    cr_expect(!memcmp(a.force, b.force, m * sizeof(double)) && !memcmp(a.inverse, b.inverse, n * sizeof(double)) &&
+              !memcmp(a.state, b.state, m));
     cr_expect(!memcmp(a.constraint, b.constraint, n * sizeof(double)) && !memcmp(a.fwdinv, b.fwdinv, 2 * N * sizeof(double)));
     cr_expect(!memcmp(before, one.r.qacc, n * sizeof(double)), "the results are no longer those of the run");
     CALL(sc_solver_run(one.solver));
@@ -288,8 +323,10 @@ Test(inverse, bad_environments) {
   const int answered[] = {1, 0, 1, 0};
   cr_expect_eq(t.r.status[2], SC_NOT_SPD);
   for (int i = 0; i < 4; i++) {
-    for (size_t k = t.r.nv_offset[i]; k < t.r.nv_offset[i + 1]; k++) cr_expect_eq(isfinite(o.inverse[k]) != 0, answered[i], "environment %d: %g", i, o.inverse[k]);
-    for (size_t k = t.r.efc_offset[i]; k < t.r.efc_offset[i + 1]; k++) cr_expect_eq(isfinite(o.force[k]) != 0, answered[i], "environment %d", i);
+    for (size_t k = t.r.nv_offset[i]; k < t.r.nv_offset[i + 1]; k++) cr_expect_eq(isfinite(o.inverse[k]) != 0, answered[i],
+                                                                                  "environment %d: %g", i, o.inverse[k]);
+    for (size_t k = t.r.efc_offset[i]; k < t.r.efc_offset[i + 1]; k++) cr_expect_eq(isfinite(o.force[k]) != 0, answered[i],
+                                                                                    "environment %d", i);
     cr_expect_eq(isfinite(o.fwdinv[2 * i + 1]) != 0, answered[i], "environment %d", i);
   }
   free_outputs(&o);

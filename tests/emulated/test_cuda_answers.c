@@ -1,4 +1,5 @@
 /* The CUDA backend's answers for every row kind and team size, against the reference. */
+#include "../support/stiff.h"
 #include "../support/tolerances.h"
 #include "control.h"
 #include "cuda_cases.h"
@@ -236,4 +237,38 @@ Test(cuda, noslip_moves_the_forces_that_the_reference_moves) {
   cr_expect_leq(emu_count("races"), 0, "%ld races", emu_count("races"));
   close_run(&t);
   close_run(&reference);
+}
+
+/* D A = 1e8: what sliding contacts of that kind need is the method of multipliers */
+static test_run stiff_run(const char *backend, int precision) {
+  static const problem_case made_of = {"", 13, 0, 0, 2, 0, 2, 1, 1, 1, 0};
+  test_run t = open_run(backend, 1, precision, precision == SC_F64 ? 1e-12 : 1e-8, 4);
+  for (int i = 0; i < 4; i++) {
+    test_problem q = make_problem(&made_of, (uint64_t)i);
+    make_stiff(&q, 1 - 1e-8, 1);
+    follow_first_rows(&q);
+    CALL(sc_batch_set(t.batch, i, &q.p));
+    free_problem(&q);
+  }
+  solve_run(&t);
+  return t;
+}
+
+Test(cuda, stiff_contacts_that_slide_take_few_steps) {
+  EACH_CUDA_PRECISION(precision) {
+    test_run t = stiff_run("cuda", precision), reference = stiff_run("reference", SC_F64);
+    int most = 0;
+    for (int i = 0; i < 4; i++) {
+      int steps = t.r.iterations[i], apart = precision == SC_F64 && abs(steps - reference.r.iterations[i]) > 5;
+      double error = difference(&t, &reference, i);
+      cr_expect_eq(t.r.status[i], SC_SOLVED, "precision %d, seed %d: %s", precision, i, sc_status_name(t.r.status[i]));
+      cr_expect_leq(error, t.r.qacc_bound[i] + reference.r.qacc_bound[i], "precision %d, seed %d: error %g", precision, i, error);
+      cr_expect(!apart, "seed %d: %d steps, and %d of the reference", i, steps, reference.r.iterations[i]);
+      most = steps > most ? steps : most;
+    }
+    cr_expect(most > 15 && most <= 2 * MOST_STIFF_STEPS, "precision %d: %d steps", precision, most);
+    close_run(&t);
+    close_run(&reference);
+  }
+  cr_expect_leq(emu_count("races"), 0, "%ld races", emu_count("races"));
 }
