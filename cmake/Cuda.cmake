@@ -36,4 +36,4 @@ target_sources(softcon PRIVATE $<TARGET_OBJECTS:softcon_cuda>)
 # By path: an imported target would have to be found again by everyone who uses the installed package.
 find_library(SOFTCON_CUDART cudart_static HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
 target_link_libraries(softcon PRIVATE ${SOFTCON_CUDART} ${CMAKE_DL_LIBS} rt)
-set_target_properties(softcon PROPERTIES LINKER_LANGUAGE C)
+set_target_properties(softcon PROPERTIES LINKER_LANGUAGE C CUDA_ARCHITECTURES OFF) # nothing of its own is CUDA

@@ -19,8 +19,8 @@ FN mask residual(const sc_pack *p, sc_work *w, int sized) {
   jac_size size = {y, e};
   mul_jac_t(p, NULL, 1, w->f, w->used, Jf, sized ? &size : NULL);
   EACH(i, p->nv4) g[i] = Ma[i] - tau[i] - Jf[i];
-  SYNC;
   if (sized) scale_error(p, w, e);
+  else SYNC;
   return noisy;
 }
 

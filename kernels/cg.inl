@@ -111,14 +111,12 @@ PROC void cg(const sc_pack *p, sc_work *w) {
   state.floor = splat(0);
   mask plain = always();
   EACH(i, p->nv4) v[i] = z1[i] = g1[i] = splat(0); /* no step before the first */
-  SYNC;
   cg_precondition(p, w, &st, &state);
   cg_stop(p, w, &st, &state, 0);
   state.past = state.best;
   for (int it = 1; it <= w->task.iterations && any(st.live); it++) {
     cg_direction(p, w, &st, &state, plain);
     plain = cg_step(p, w, &st, &state, it % FRESH_AFTER == 0);
-    SYNC;
     ONCE SWAP(w->z, w->z1);
     SYNC;
     cg_precondition(p, w, &st, &state);

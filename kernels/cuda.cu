@@ -43,15 +43,17 @@ namespace block_f64 {
 #include "cuda_solve.inl"
 }
 
+/* registers for so many warps on a multiprocessor: what spills nothing, see docs/gpu.md */
+#define BOUNDS(team) __launch_bounds__(team, SC_RESIDENT_WARPS * 32 / team)
 #define ARGS const __grid_constant__ sc_cuda_args args
 extern "C" {
-__global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_warp_f32(ARGS) { warp_f64::solve_all<1, 0>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_warp_f64(ARGS) { warp_f64::solve_all<0, 0>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_block_f32(ARGS) { block_f64::solve_all<1, 0>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_block_f64(ARGS) { block_f64::solve_all<0, 0>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_dual_warp_f32(ARGS) { warp_f64::solve_all<1, 1>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_SMALL) sc_cuda_dual_warp_f64(ARGS) { warp_f64::solve_all<0, 1>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_dual_block_f32(ARGS) { block_f64::solve_all<1, 1>(&args); }
-__global__ void __launch_bounds__(SC_TEAM_LARGE) sc_cuda_dual_block_f64(ARGS) { block_f64::solve_all<0, 1>(&args); }
+__global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_warp_f32(ARGS) { warp_f64::solve_all<1, 0>(&args); }
+__global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_warp_f64(ARGS) { warp_f64::solve_all<0, 0>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_block_f32(ARGS) { block_f64::solve_all<1, 0>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_block_f64(ARGS) { block_f64::solve_all<0, 0>(&args); }
+__global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_dual_warp_f32(ARGS) { warp_f64::solve_all<1, 1>(&args); }
+__global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_dual_warp_f64(ARGS) { warp_f64::solve_all<0, 1>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dual_block_f32(ARGS) { block_f64::solve_all<1, 1>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dual_block_f64(ARGS) { block_f64::solve_all<0, 1>(&args); }
 __global__ void __launch_bounds__(SC_ROWS_THREADS) sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args) { warp_f64::evaluate_all(&args); }
 }

@@ -13,6 +13,7 @@
 #define SC_TEAM_SMALL 32
 #define SC_TEAM_LARGE 128
 #define SC_ROWS_THREADS 128 /* of a block that evaluates rows and nothing else */
+#define SC_RESIDENT_WARPS 12 /* of a multiprocessor, that its registers must hold */
 
 /* One environment: a pack of one lane, its pointers and lists in device memory. */
 typedef struct alignas(16) sc_cuda_env {
@@ -22,6 +23,9 @@ typedef struct alignas(16) sc_cuda_env {
   int32_t env;              /* whose results these are */
   uint32_t beyond_float;    /* SC_BEYOND_...: what is too large for float, where the iteration then has no answer */
   int32_t factor;           /* the iteration reads L, which is there in its precision */
+  int32_t near;             /* its lists are copied to shared memory, where there is room for all */
+  int32_t list_bytes;       /* the pack's lists, which lie together: */
+  const char *lists;
   int32_t kept;             /* its rows are evaluated from parameters before each solve: */
   int32_t nblock;           /* so many blocks */
   uint32_t flags;           /* sc_flag of packing, as far as the device does not find them itself */
@@ -58,9 +62,9 @@ typedef struct sc_cuda_args {
   char *spill;
 } sc_cuda_args;
 
-#define SC_CUDA_PIECES 4
+#define SC_CUDA_PIECES 5
 
-/* A piece of the numbers and where it is copied; to NULL: it is read where it stands. */
+/* A piece of the numbers, or the lists, and where it is copied; to NULL: it is read where it stands. */
 typedef struct sc_cuda_copy {
   const char *from;
   char *to;
@@ -77,6 +81,7 @@ typedef struct alignas(16) sc_cuda_block {
   int32_t changed;          /* noslip moved some force */
   int32_t bad;              /* some number is not valid */
   uint32_t flags;           /* sc_flag of the rows */
+  int32_t earlier;          /* iterations in float, before it is solved again */
   uint32_t next;            /* environment that is being solved */
 } sc_cuda_block;
 
@@ -122,6 +127,20 @@ SC_BOTH static inline void *sc_cuda_take(sc_cuda_map *m, size_t bytes) {
   return sc_cuda_take_slow(m, bytes);
 }
 
+/* The lists that lie with a pack, all but the dual problem's, to an address `by` bytes further. */
+template <class T> SC_BOTH static inline void sc_cuda_move(T **pointer, ptrdiff_t by) { *pointer = (T *)((char *)*pointer + by); }
+
+SC_BOTH static inline void sc_cuda_move_tiles(sc_tiles *t, ptrdiff_t by) {
+  sc_cuda_move(&t->adr, by), sc_cuda_move(&t->row, by), sc_cuda_move(&t->rowadr, by), sc_cuda_move(&t->rowtile, by);
+  sc_cuda_move(&t->rowcol, by), sc_cuda_move(&t->pairadr, by), sc_cuda_move(&t->pair, by);
+}
+
+SC_BOTH static inline void sc_cuda_move_lists(sc_pack *p, ptrdiff_t by) {
+  sc_cuda_move_tiles(&p->m, by), sc_cuda_move_tiles(&p->h, by);
+  sc_cuda_move(&p->mtile, by), sc_cuda_move(&p->jadr, by), sc_cuda_move(&p->jcol, by);
+  sc_cuda_move(&p->termadr, by), sc_cuda_move(&p->termcone, by), sc_cuda_move(&p->term, by);
+}
+
 /* A workspace. */
 SC_BOTH static inline void sc_cuda_place_work(sc_cuda_map *m, const sc_cuda_env *e, sc_work *w, size_t element) {
   const sc_pack *p = &e->pack;
@@ -141,8 +160,8 @@ SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_e
                                                  sc_cuda_copy *copy) {
   const char *M = (const char *)n->M.at, *J = (const char *)n->J.at, *D = (const char *)n->D.at, *L = (const char *)n->L.at;
   const char *end = (const char *)n->alive.at + element;
-  const char *const part[SC_CUDA_PIECES][2] = {{D, end}, {M, J}, {L, e->factor ? L + (J - M) : L}, {J, D}};
-  for (int k = 0; k < SC_CUDA_PIECES; k++) {
+  const char *const part[SC_CUDA_PIECES - 1][2] = {{D, end}, {M, J}, {L, e->factor ? L + (J - M) : L}, {J, D}};
+  for (int k = 0; k < SC_CUDA_PIECES - 1; k++) {
     size_t bytes = sc_round16((size_t)(part[k][1] - part[k][0]));
     copy[k].from = part[k][0], copy[k].bytes = bytes;
     copy[k].to = k == 0 || sc_cuda_fits(m, bytes) ? (char *)sc_cuda_take(m, bytes) : NULL;
@@ -157,11 +176,19 @@ SC_BOTH static inline void sc_cuda_place_numbers(sc_cuda_map *m, const sc_cuda_e
 #undef MOVED
 }
 
+/* The lists. */
+SC_BOTH static inline void sc_cuda_place_lists(sc_cuda_map *m, sc_cuda_env *e, sc_cuda_copy *copy) {
+  copy->from = e->lists, copy->bytes = sc_round16((size_t)e->list_bytes);
+  copy->to = e->near ? (char *)sc_cuda_take(m, copy->bytes) : NULL;
+  if (copy->to) sc_cuda_move_lists(&e->pack, copy->to - e->lists);
+}
+
 /* The whole of an environment. In float the certificate reads the numbers in double where they stand, and its workspace
  * lies over the iteration's; only its `a` is apart, since the one is made from the other. */
 SC_BOTH static inline void sc_cuda_place(sc_cuda_map *m, sc_cuda_env *e, int single, sc_work *iterate, sc_work *judge,
                                          sc_cuda_copy *copy) {
   size_t element = single ? sizeof(float) : sizeof(double);
+  sc_cuda_place_lists(m, e, copy + SC_CUDA_PIECES - 1);
   if (single) {
     void *a = sc_cuda_take(m, (size_t)e->pack.nv4 * sizeof(double));
     sc_cuda_map after = *m;

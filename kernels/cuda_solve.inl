@@ -14,12 +14,13 @@ FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
 }
 
 /* the environment's description and numbers into the block's memory */
-FN void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+PROC void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
   copy_words(&b->env, args->env + b->next, sizeof(sc_cuda_env));
   SYNC;
   ONCE {
     sc_cuda_map m = {arrays, args->spill + (size_t)blockIdx.x * args->slow, args->fast - sizeof(sc_cuda_block), 0, 0, 1};
     SC_FORGET(arrays);
+    b->earlier = b->iterations = 0;
     sc_cuda_place(&m, &b->env, single, &b->iterate, &b->judge, b->copy);
     attach(&b->iterate, b, &args->task);
     attach(&b->judge, b, &args->task);
@@ -32,7 +33,7 @@ FN void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int singl
 }
 
 /* the answer in double, where the certificate reads it; without rows it is qacc_smooth as handed over */
-FN void widen(const sc_cuda_args *args, sc_cuda_block *b, int single) {
+PROC void widen(const sc_cuda_args *args, sc_cuda_block *b, int single) {
   const sc_pack *p = &b->env.pack;
   const double *smooth = NUM(p, s);
   double *a = single ? b->judge.a : b->iterate.a;
@@ -56,7 +57,7 @@ FN int answer_is_finite(const sc_cuda_args *args, const sc_work *w, int env, int
 }
 
 /* to the results, in the caller's order; + 0.0 makes a zero's sign plain, which depends on what a pack skips */
-FN void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int status, int iterations, uint32_t flags) {
+PROC void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int status, uint32_t flags) {
   const sc_results *r = &args->out;
   int env = b->env.env, answered = status != SC_NOT_FINITE && status != SC_NOT_SPD && status != SC_BAD_INPUT;
   size_t dof = r->nv_offset[env], row = r->efc_offset[env];
@@ -77,13 +78,13 @@ FN void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w
     r->qacc_bound[env] = answered ? c->bound : NAN;
     r->objective[env] = answered ? c->objective + 0.0 : NAN;
     r->status[env] = (uint8_t)status;
-    r->iterations[env] = iterations;
+    r->iterations[env] = b->earlier + b->iterations;
     r->flags[env] = b->env.flags | flags;
   }
 }
 
 /* the word for what stands in the workspace of the certificate */
-FN int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int in_float) {
+PROC int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int in_float) {
   const sc_pack *p = &b->env.pack;
   if (in_float && b->env.beyond_float) return SC_NOT_FINITE;
   if (!(*NUM(p, alive) > 0)) return SC_NOT_SPD;
@@ -109,20 +110,19 @@ template <int dual> static __device__ __forceinline__ void iterate_narrow(int me
 template <int single, int dual> static __device__ __forceinline__ void solve(const sc_cuda_args *args, sc_cuda_block *b) {
   const sc_pack *p = &b->env.pack;
   sc_work *w = single ? &b->judge : &b->iterate;
-  int status, iterations = 0;
-  uint32_t flags = 0;
+  int status, in_float = single;
   if (b->bad) {
-    store(args, b, w, SC_BAD_INPUT, 0, 0);
+    store(args, b, w, SC_BAD_INPUT, 0);
     return;
   }
-  for (int in_float = single;; in_float = 0) {
+  for (;; in_float = 0) {
     if (in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
     else iterate<dual>(args->method, p, w);
-    SYNC;
-    iterations += b->iterations;
-    if (!flags) widen(args, b, single);
-    if (in_float) ONCE { SC_FORGET((char *)b->judge.a.at + sc_round16((size_t)p->nv4 * sizeof(double)) + SC_GUARD_BYTES); }
-    SYNC;
+    if (in_float || !single) widen(args, b, single);
+    if (in_float && SC_GUARD_BYTES) {
+      ONCE { SC_FORGET((char *)b->judge.a.at + sc_round16((size_t)p->nv4 * sizeof(double)) + SC_GUARD_BYTES); }
+      SYNC;
+    }
     certify(p, w);
     SYNC;
     if (dual && args->task.noslip_iterations > 0) {
@@ -131,13 +131,12 @@ template <int single, int dual> static __device__ __forceinline__ void solve(con
     }
     status = judge(args, b, w, in_float);
     if (!in_float || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
-    flags = SC_RETRIED_F64;
-    SYNC;
-    ONCE { w->task = args->again; }
+    ONCE { w->task = args->again, b->earlier = b->iterations; }
     SYNC;
   }
+  uint32_t flags = b->flags | (single && !in_float ? (uint32_t)SC_RETRIED_F64 : 0);
   if (dual && args->task.noslip_iterations > 0 && b->changed) flags |= SC_NOSLIP_APPLIED;
-  store(args, b, w, status, iterations, flags | b->flags);
+  store(args, b, w, status, flags);
 }
 
 template <int single, int dual> static __device__ __forceinline__ void solve_all(const sc_cuda_args *args) {
@@ -149,7 +148,6 @@ template <int single, int dual> static __device__ __forceinline__ void solve_all
     if (b->next >= (uint32_t)args->nenv) break;
     load(args, b, arrays, single);
     solve<single, dual>(args, b);
-    SYNC;
   }
   ONCE { /* the last block leaves the queue as it found it */
     if (atomicAdd(args->queue + 1, 1u) == gridDim.x - 1) {

@@ -58,10 +58,11 @@ FN void tile_gather(const factor_job *job, int t, int r0, int diagonal) {
     for (int r = 0; r < TILE_ROWS; r++)
       for (int s = 0; s < TILE_COLS; s++) c[r][s] = m < 0 ? splat(0) : job->M[16 * m + 4 * (r0 + r) + s0 + s];
     if (job->pack) tile_rows(job, t, r0, s0, c);
-    if (diagonal)
-      for (int r = 0; r < TILE_ROWS; r++)
-        for (int s = 0; s < TILE_COLS; s++)
-          if (r0 + r == s0 + s) job->diag[s0 + s] = c[r][s];
+    for (int r = 0; diagonal && r < TILE_ROWS; r++) {
+      real own = c[r][0];
+      for (int s = 1; s < TILE_COLS; s++) own = s0 + s <= r0 + r ? c[r][s] : own;
+      if (s0 <= r0 + r && r0 + r < s0 + TILE_COLS) job->diag[r0 + r] = own;
+    }
     for (int e = tiles->pairadr[t]; e < tiles->pairadr[t + 1]; e++) {
       const real *X = job->L + 16 * tiles->pair[e].x + 4 * r0, *Y = job->L + 16 * tiles->pair[e].y + 4 * s0;
       for (int q = 0; q < 4; q++) {
@@ -105,7 +106,7 @@ FN void tile_solve(real *B, const real *L) {
     }
 }
 
-/* the whole factor; returns the lanes in which a pivot had to be raised */
+/* the whole factor, to be read after the caller's next SYNC; returns the lanes in which a pivot had to be raised */
 FN mask factor(const factor_job *job) {
   const sc_tiles *t = job->tiles;
   mask low = never();
@@ -122,7 +123,6 @@ FN mask factor(const factor_job *job) {
       for (int q = 0; q < 16; q++) L[q] = A[q];
     }
   }
-  SYNC;
   return low;
 }
 
@@ -141,12 +141,11 @@ FN mask factor_any(const factor_job *job, sc_work *w) {
 
 /* v <- L^-1 v, and w <- L^-1 w unless it is NULL: the factor is read once for both */
 FN_SHARED void solve_lower_both(const sc_tiles *t, const real *L, real *v, real *w) {
-  real *const vectors[2] = {v, w};
-  const int n = w ? 2 : 1;
+  real *const vectors[2] = {v, w}; /* loops over both have a fixed length, which lets y be in registers */
   for (int j = 0; j < t->nb; j++) {
     const real *A = L + 16 * t->adr[j];
     real y[2][4];
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < 2 && vectors[k]; k++)
       for (int r = 0; r < 4; r++) {
         y[k][r] = vectors[k][4 * j + r];
         for (int q = 0; q < r; q++) y[k][r] -= A[4 * r + q] * y[k][q];
@@ -155,7 +154,7 @@ FN_SHARED void solve_lower_both(const sc_tiles *t, const real *L, real *v, real 
     EACH(part, TILE_PARTS * (t->adr[j + 1] - t->adr[j] - 1)) {
       int e = t->adr[j] + 1 + PART_TILE(part), r0 = PART_ROW(part);
       const real *B = L + 16 * e + 4 * r0;
-      for (int k = 0; k < n; k++) {
+      for (int k = 0; k < 2 && vectors[k]; k++) {
         real *x = vectors[k] + 4 * t->row[e] + r0, s[TILE_ROWS];
         for (int r = 0; r < TILE_ROWS; r++) s[r] = x[r];
         for (int q = 0; q < 4; q++)
@@ -165,7 +164,7 @@ FN_SHARED void solve_lower_both(const sc_tiles *t, const real *L, real *v, real 
     }
     SYNC;
     ONCE {
-      for (int k = 0; k < n; k++)
+      for (int k = 0; k < 2 && vectors[k]; k++)
         for (int r = 0; r < 4; r++) vectors[k][4 * j + r] = y[k][r];
     }
   }

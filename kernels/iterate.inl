@@ -21,14 +21,13 @@ typedef struct {
   mask stiff;          /* newton: lanes that have come to multipliers.inl */
 } iteration;
 
-/* forces and gradient at the trial point, from x1 and Ma1 there; first: there is no iterate to compare with */
+/* forces and gradient at the trial point, from x1 and Ma1 there; for others to read after the next SYNC. first: there is no iterate to compare with */
 FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
   row_notes n = evaluate_rows(p, w->x1, first ? NULL : w->f, first ? NULL : w->k, w->f1, w->k1, w->used);
   mul_jac_t(p, w->Ma1, -1, w->f1, w->used, w->g1, NULL);
   const real *tau = NUM(p, tau);
   real *g = w->g1;
   EACH(i, p->nv4) g[i] -= tau[i];
-  SYNC;
   return n;
 }
 
@@ -97,9 +96,8 @@ FN void finish(sc_work *w, iteration *st, mask done, int end) {
 /* Shorten or lengthen the step v of the lanes in `need` and move the trial point, which is a + v, along with it: x1 and Ma1 by
  * Jv and the differences that are there. q2: v' M v. Returns the lanes of `need` that are left without a step. */
 FN mask search(const sc_pack *p, sc_work *w, iteration *st, mask need, real q2, real *alpha) {
-  const real *tau = NUM(p, tau);
+  real t = line_search(p, w, st->slope0, dot_minus(p, w->v, w->Ma, NUM(p, tau)), q2, need);
   real *a = w->a, *a1 = w->a1, *Ma = w->Ma, *Ma1 = w->Ma1, *x = w->x, *x1 = w->x1, *Jv = w->Jv, *v = w->v;
-  real t = line_search(p, w, st->slope0, dot_minus(p, v, Ma, tau), q2, need);
   EACH(i, p->nv4) {
     a1[i] = sel(need, a[i] + t * v[i], a1[i]);
     Ma1[i] = sel(need, Ma[i] + t * (Ma1[i] - Ma[i]), Ma1[i]);

@@ -197,22 +197,26 @@ FN real total(real x) { return warp_total(x); }
 FN real largest(real x) { return warp_largest(x); }
 FN mask anywhere(mask m) { return __any_sync(0xffffffffu, m); }
 #else
-/* what each warp found, in turn */
-#define OF_WARPS(first, all)                                                                                                \
-  static __shared__ real found[SC_TEAM / 32];                                                                               \
-  if (RANK % 32 == 0) found[RANK / 32] = (first);                                                                           \
-  SYNC;                                                                                                                     \
-  x = found[0];                                                                                                             \
-  for (int k = 1; k < SC_TEAM / 32; k++) x = (all);                                                                         \
-  SYNC;                                                                                                                     \
-  return x;
+/* what each warp found, for all until the next SYNC */
+FN const real *of_warps(real x) {
+  static __shared__ real found[SC_TEAM / 32];
+  if (RANK % 32 == 0) found[RANK / 32] = x;
+  SYNC;
+  return found;
+}
 FN real total(real x) {
-  x = warp_total(x);
-  OF_WARPS(x, x + found[k])
+  const real *found = of_warps(warp_total(x));
+  x = found[0];
+  for (int k = 1; k < SC_TEAM / 32; k++) x += found[k];
+  SYNC;
+  return x;
 }
 FN real largest(real x) {
-  x = warp_largest(x);
-  OF_WARPS(x, larger(x, found[k]))
+  const real *found = of_warps(warp_largest(x));
+  x = found[0];
+  for (int k = 1; k < SC_TEAM / 32; k++) x = larger(x, found[k]);
+  SYNC;
+  return x;
 }
 FN mask anywhere(mask m) { return __syncthreads_or(m); }
 #endif

@@ -29,7 +29,7 @@ FN void newton_direction(const sc_pack *p, sc_work *w, iteration *st) {
 
 /* one step of every live lane */
 FN void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
-  real *a = w->a, *a1 = w->a1, *v = w->v, *x = w->x, *x1 = w->x1, *Jv = w->Jv;
+  real *a = w->a, *a1 = w->a1, *v = w->v;
   EACH(i, p->nv4) a1[i] = a[i] + v[i];
   SYNC;
   recompute_trial(p, w);
@@ -43,7 +43,7 @@ FN void newton_step(const sc_pack *p, sc_work *w, iteration *st) {
   mask steep = lt(splat(w->task.ls_tolerance) * -st->slope0, absolute(st->slope1));
   mask need = both(both(st->live, steep), not(exact));
   if (any(need)) {
-    real alpha;
+    real alpha, *x = w->x, *x1 = w->x1, *Jv = w->Jv;
     EACH(r, p->nefc) Jv[r] = x1[r] - x[r];
     SYNC;
     finish(w, st, search(p, w, st, need, st->step, &alpha), SC_END_STALLED);

@@ -9,33 +9,33 @@
 
 /* The products below also have a size, the sum of what they add up without its signs. y or size may be NULL. */
 
-/* s += A x and size += |A| |x|, for TILE_ROWS rows of a tile or of its transpose: entry (r, c) is at a[r * down + c * across] */
-FN void mul_tile(const real *a, int down, int across, const real *x, real *s, real *size) {
+/* s += A x and, if sized, size += |A| |x|, for TILE_ROWS rows of a tile or of its transpose: entry (r, c) is at
+ * a[r * down + c * across] */
+FN void mul_tile(const real *a, int down, int across, const real *x, int sized, real *s, real *size) {
   for (int c = 0; c < 4; c++)
     for (int r = 0; r < TILE_ROWS; r++) {
       real entry = a[r * down + c * across];
-      if (s) s[r] += entry * x[c];
-      if (size) size[r] += absolute(entry) * absolute(x[c]);
+      s[r] += entry * x[c];
+      if (sized) size[r] += absolute(entry) * absolute(x[c]);
     }
 }
 
-/* y = A x, size = |A| |x| for a symmetric A in tiles */
+/* y = A x, size = |A| |x| for a symmetric A in tiles; for others to read after the caller's next SYNC */
 FN_SHARED void mul_sym(const sc_tiles *t, const real *A, const real *x, real *y, real *size) {
   EACH(part, TILE_PARTS * t->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part);
-    real sums[TILE_ROWS], sizes[TILE_ROWS], *s = y ? sums : NULL, *z = size ? sizes : NULL;
-    for (int r = 0; r < TILE_ROWS; r++) sums[r] = sizes[r] = splat(0);
+    real s[TILE_ROWS], z[TILE_ROWS];
+    for (int r = 0; r < TILE_ROWS; r++) s[r] = z[r] = splat(0);
     for (int e = t->rowadr[i]; e < t->rowadr[i + 1]; e++) /* A_ij, j < i */
-      mul_tile(A + 16 * t->rowtile[e] + 4 * r0, 4, 1, x + 4 * t->rowcol[e], s, z);
-    mul_tile(A + 16 * t->adr[i] + 4 * r0, 4, 1, x + 4 * i, s, z);
+      mul_tile(A + 16 * t->rowtile[e] + 4 * r0, 4, 1, x + 4 * t->rowcol[e], size != NULL, s, z);
+    mul_tile(A + 16 * t->adr[i] + 4 * r0, 4, 1, x + 4 * i, size != NULL, s, z);
     for (int e = t->adr[i] + 1; e < t->adr[i + 1]; e++) /* A_ji', j > i */
-      mul_tile(A + 16 * e + r0, 1, 4, x + 4 * t->row[e], s, z);
+      mul_tile(A + 16 * e + r0, 1, 4, x + 4 * t->row[e], size != NULL, s, z);
     for (int r = 0; r < TILE_ROWS; r++) {
-      if (y) y[4 * i + r0 + r] = sums[r];
-      if (size) size[4 * i + r0 + r] = sizes[r];
+      if (y) y[4 * i + r0 + r] = s[r];
+      if (size) size[4 * i + r0 + r] = z[r];
     }
   }
-  SYNC;
 }
 
 /* y = J x - sub, sub NULL: 0;  size = |J| |x| + |sub| */
@@ -60,9 +60,9 @@ FN_SHARED void mul_jac(const sc_pack *p, const real *x, const real *sub, real *y
 /* A sum |J|' weight over all rows that is added to `sum`. */
 typedef struct { const real *weight; real *sum; } jac_size;
 
-/* y = base + sign J' f over the rows that are in use; base may be NULL. The rows of a block column are the terms of its
- * diagonal tile in the Hessian. size: besides, and then over all rows */
-FN_SHARED void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, const jac_size *size) {
+/* The rows of a block column are the terms of its diagonal tile in the Hessian. */
+FN_SHARED void jac_t_sums(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y,
+                          const real *weight, real *sum) {
   const real *J = NUM(p, J);
   EACH(part, TILE_PARTS * p->nb) {
     int i = PART_TILE(part), r0 = PART_ROW(part), tile = p->h.adr[i];
@@ -70,19 +70,24 @@ FN_SHARED void mul_jac_t(const sc_pack *p, const real *base, double sign, const 
     for (int c = 0; c < TILE_ROWS; c++) s[c] = z[c] = splat(0);
     for (int e = p->termadr[tile]; e < p->termadr[tile + 1]; e++) {
       const sc_term *term = p->term + e;
-      if (!size && !used[term->row]) continue;
+      if (!sum && !used[term->row]) continue;
       const real *j = J + 4 * term->bi + r0;
       for (int c = 0; c < TILE_ROWS; c++) {
         if (y) s[c] += j[c] * f[term->row];
-        if (size) z[c] += absolute(j[c]) * size->weight[term->row];
+        if (sum) z[c] += absolute(j[c]) * weight[term->row];
       }
     }
     for (int c = 0; c < TILE_ROWS; c++) {
       if (y) y[4 * i + r0 + c] = (base ? base[4 * i + r0 + c] : splat(0)) + splat(sign) * s[c];
-      if (size) size->sum[4 * i + r0 + c] += z[c];
+      if (sum) sum[4 * i + r0 + c] += z[c];
     }
   }
   SYNC;
+}
+
+/* y = base + sign J' f over the rows that are in use; base may be NULL. size: besides, and then over all rows */
+FN void mul_jac_t(const sc_pack *p, const real *base, double sign, const real *f, const uint8_t *used, real *y, const jac_size *size) {
+  jac_t_sums(p, base, sign, f, used, y, size ? size->weight : NULL, size ? size->sum : NULL);
 }
 
 /* x . y over dofs */

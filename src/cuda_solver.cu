@@ -54,13 +54,6 @@ static layout lay_out(const sc_device_job *job) {
 
 /* ------------------------------------------------------------------ from host pointers to device pointers */
 
-template <class T> static void move(T **pointer, ptrdiff_t by) { *pointer = (T *)((char *)*pointer + by); }
-
-static void move_tiles(sc_tiles *t, ptrdiff_t by) {
-  move(&t->adr, by), move(&t->row, by), move(&t->rowadr, by), move(&t->rowtile, by);
-  move(&t->rowcol, by), move(&t->pairadr, by), move(&t->pair, by);
-}
-
 static void move_numbers(sc_numbers *n, ptrdiff_t by) {
 #define FIELD(name, count) n->name.at = (char *)n->name.at + by;
   SC_NUMBER_FIELDS(FIELD, , )
@@ -89,7 +82,18 @@ static void move_dual(sc_cuda_env *e, char *to, char *square) {
     for (int k = 0; k < SC_NDIM; k++) e->nB += p->ncone[k] * sc_dims[k] * sc_dims[k];
     p->yadr = (const int32_t *)to, p->ycol = p->yadr + p->nefc + 1;
   }
-  if (p->a.nb) move_tiles(&p->a, square - (const char *)p->a.adr);
+  if (p->a.nb) sc_cuda_move_tiles(&p->a, square - (const char *)p->a.adr);
+}
+
+/* where a pack's lists begin: they are the last of its block */
+static const char *first_list(const sc_pack *p) {
+  const void *all[] = {p->m.adr,    p->m.row,     p->m.rowadr, p->m.rowtile, p->m.rowcol, p->m.pairadr, p->m.pair,
+                       p->h.adr,    p->h.row,     p->h.rowadr, p->h.rowtile, p->h.rowcol, p->h.pairadr, p->h.pair,
+                       p->mtile,    p->jadr,      p->jcol,     p->termadr,   p->termcone, p->term};
+  const char *first = (const char *)all[0];
+  for (size_t i = 1; i < sizeof all / sizeof *all; i++)
+    if ((const char *)all[i] < first) first = (const char *)all[i];
+  return first;
 }
 
 static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int factor) {
@@ -101,9 +105,8 @@ static sc_cuda_env move_pack(const sc_slot *slot, char *to, int single, int fact
   e.env = slot->env[0];
   e.beyond_float = beyond_float(slot);
   ptrdiff_t by = to - (char *)slot->block;
-  move_tiles(&e.pack.m, by), move_tiles(&e.pack.h, by);
-  move(&e.pack.mtile, by), move(&e.pack.jadr, by), move(&e.pack.jcol, by);
-  move(&e.pack.termadr, by), move(&e.pack.termcone, by), move(&e.pack.term, by);
+  e.lists = first_list(&e.pack) + by, e.list_bytes = (int32_t)((const char *)slot->block + slot->bytes - first_list(&e.pack));
+  sc_cuda_move_lists(&e.pack, by);
   move_numbers(&e.pack.num[SC_F64], by);
   e.pack.num[SC_F64].L.at = (char *)e.pack.num[SC_F64].L.at + by;
   if (single) move_numbers(&e.pack.num[SC_F32], by);
@@ -134,11 +137,20 @@ static sc_cuda_map measure(const sc_cuda_env *e, int single, size_t room) {
   return m;
 }
 
-/* memory of a block for the environments first .. first+n-1 of the table */
-static int size_launch(sc_device *d, sc_cuda_launch *l, const sc_cuda_env *env, int n, int single) {
+/* the same, and whether its lists are among it: only where everything else finds room beside them */
+static size_t decide(sc_cuda_env *e, int single, size_t room) {
+  e->near = 1;
+  size_t want = measure(e, single, (size_t)-1).used;
+  if (want <= room) return want;
+  e->near = 0;
+  return measure(e, single, (size_t)-1).used;
+}
+
+/* memory of a block for the n environments */
+static int size_launch(sc_device *d, sc_cuda_launch *l, sc_cuda_env *env, int n, int single) {
   size_t state = sizeof(sc_cuda_block), most = 0, spilled = 0;
   for (int i = 0; i < n; i++) {
-    size_t want = measure(env + i, single, (size_t)-1).used;
+    size_t want = decide(env + i, single, d->fast - state);
     if (want > most) most = want;
   }
   l->shared = state + most < d->fast ? state + most : d->fast;
@@ -156,7 +168,7 @@ static int size_launch(sc_device *d, sc_cuda_launch *l, const sc_cuda_env *env, 
 }
 
 /* env: the table on the host; at: the block on the device */
-static int make_launches(sc_device_memory *m, const sc_device_job *job, const layout *at, const sc_cuda_env *env) {
+static int make_launches(sc_device_memory *m, const sc_device_job *job, const layout *at, sc_cuda_env *env) {
   const sc_cuda_kernel kernels[2][2][2] = {{{sc_cuda_block_f64, sc_cuda_block_f32}, {sc_cuda_warp_f64, sc_cuda_warp_f32}},
                                            {{sc_cuda_dual_block_f64, sc_cuda_dual_block_f32}, {sc_cuda_dual_warp_f64, sc_cuda_dual_warp_f32}}};
   int dual = job->method == SC_PGS || job->method == SC_DIRECT || job->task.noslip_iterations > 0;

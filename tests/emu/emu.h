@@ -2,7 +2,9 @@
  * are compiled as C++ with this file included first; runtime.cpp is linked to them.
  *
  * EMU_SEED: 0 (default) lanes and blocks ascending, work of streams at once; 1 descending, work as late as possible; others
- * shuffled. EMU_FAIL=n: the n-th call of the API fails. A broken rule ends the program with status 86 and a message.
+ * shuffled. EMU_FAIL=n: the n-th call of the API fails. EMU_SHARED=n: bytes of shared memory that a block may have.
+ * EMU_SKIP=FILE:LINE: the barriers of that line are not there. EMU_SITES=FILE: those that are reached are written to it. A
+ * broken rule ends the program with status 86 and a message.
  *
  * Asked of the sources: cudaLaunchKernel(kernel, ...) uncast, `static __shared__`, one name for the dynamic shared array, no
  * null stream for work that overlaps. */
@@ -67,7 +69,7 @@ extern Lane *cur;
 extern dim3 blk, gdim, bdim;
 struct Counters {
   long launches, blocks, barriers, exchanges, copied, shared_max, allocs, live, api, races, loads, stores, read, written,
-      touched;
+      touched, asked_threads, asked_shared;
 } extern n;
 uint64_t meet(int op, unsigned mask, uint64_t v, int src, const char *file, int line);
 void gap(void *p);    // a guarded gap after an array carved out of shared memory
@@ -75,7 +77,7 @@ void forget(void *p); // the gaps are checked and gone; shared bytes from p on a
 cudaError_t launch(void *f, void (*call)(void *, void **), dim3 g, dim3 b, void **args, const size_t *size, int nargs,
                    size_t shared, Stream *s);
 cudaError_t attr(const void *f, int bytes);
-cudaError_t occupancy(int *blocks, size_t shared);
+cudaError_t occupancy(int *blocks, int threads, size_t shared);
 template <class... A, size_t... I> EMU_NS void call(void (*f)(A...), void **a, std::index_sequence<I...>) {
   f(*(A *)a[I]...);
 }
@@ -85,7 +87,9 @@ typedef emu::Stream *cudaStream_t;
 typedef emu::Event *cudaEvent_t;
 typedef emu::Graph *cudaGraph_t, *cudaGraphExec_t;
 #define EMU_DEVICES 2
+#ifndef SC_GUARD_BYTES
 #define SC_GUARD_BYTES 64
+#endif
 #define SC_GUARD(end) emu::gap(end)
 #define SC_FORGET(begin) emu::forget(begin)
 #define threadIdx (emu::cur->tid)
@@ -184,8 +188,8 @@ template <class... A> cudaError_t cudaFuncSetAttribute(void (*f)(A...), cudaFunc
   return emu::attr((void *)f, v);
 }
 template <class... A>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(A...), int, size_t shared) {
-  return emu::occupancy(blocks, shared);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(A...), int threads, size_t shared) {
+  return emu::occupancy(blocks, threads, shared);
 }
 template <class... A>
 cudaError_t cudaLaunchKernel(void (*f)(A...), dim3 g, dim3 b, void **args, size_t shared = 0, cudaStream_t s = 0) {

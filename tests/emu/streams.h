@@ -383,12 +383,15 @@ cudaError_t cudaSetDevice(int d) {
 }
 cudaError_t cudaDeviceGetAttribute(int *v, cudaDeviceAttr a, int d) {
   API if (d < 0 || d >= EMU_DEVICES) return cudaErrorInvalidDevice;
-  *v = a == cudaDevAttrMultiProcessorCount ? 2 : SHARED;
+  const char *shared = getenv("EMU_SHARED");
+  *v = a == cudaDevAttrMultiProcessorCount ? 2 : shared ? atoi(shared) : SHARED;
   return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return cudaStreamCreate(s); }
-cudaError_t emu::occupancy(int *blocks, size_t shared) {
+cudaError_t emu::occupancy(int *blocks, int threads, size_t shared) {
   API *blocks = (int)(SHARED / (shared + 1024));
+  n.asked_threads = threads;
+  n.asked_shared = (long)shared;
   return cudaSuccess;
 }
 #ifdef EMU_TRACE
@@ -409,7 +412,9 @@ extern "C" long emu_count(const char *name) {
                                                {"calls", n.api},          {"races", emu::racing ? n.races : -1},
                                                {"loads", n.loads},        {"read", n.read},
                                                {"written", n.written},    {"touched", n.touched},
-                                               {"stores", n.stores},      {"streams", (long)streams.size()}};
+                                               {"stores", n.stores},      {"streams", (long)streams.size()},
+                                               {"asked threads", n.asked_threads},
+                                               {"asked shared", n.asked_shared}};
   for (auto &x : all)
     if (!strcmp(x.first, name))
       return x.second;

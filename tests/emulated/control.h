@@ -10,7 +10,8 @@ extern "C" {
 
 /* A counter: launches, blocks, barriers, exchanges, copied, shared, allocations, live, calls, streams; and in the race build
  * races, loads, stores (of shared memory), read, written (bytes of device memory; those that several lanes
- * take between two meetings count once), touched (distinct ones in a launch). */
+ * take between two meetings count once), touched (distinct ones in a launch). And of the last question after a kernel's
+ * occupancy: asked threads, asked shared. */
 long emu_count(const char *name);
 
 /* The n-th CUDA call from now fails; 0: none. */

@@ -74,6 +74,37 @@ Test(cuda, float_agrees_within_its_rounding) {
   close_run(&reference);
 }
 
+/* a number that float does not hold: the environment is solved again in double, in a warp and in a block */
+Test(cuda, what_float_leaves_is_solved_again) {
+  const int which[] = {13, NPROBLEM};
+  for (int method = SC_NEWTON; method <= SC_CG; method++) {
+    test_run t = open_run("cuda", 1, SC_F32, 1e-8, 2), best = open_run("reference", 1, SC_F64, 1e-15, 2);
+    sc_solver_options o;
+    sc_solver_options_init(&o);
+    o.method = method, o.precision = SC_F32;
+    use_solver(&t, &o);
+    for (int i = 0; i < 2; i++) {
+      test_problem q = make_problem(case_of(which[i]), 1);
+      q.aref[0] = 1e39;
+      CALL(sc_batch_set(t.batch, i, &q.p));
+      CALL(sc_batch_set(best.batch, i, &q.p));
+      free_problem(&q);
+    }
+    solve_run(&t);
+    solve_run(&best);
+    for (int i = 0; i < 2; i++) {
+      const char *name = case_of(which[i])->name;
+      cr_expect(t.r.flags[i] & SC_RETRIED_F64, "\"%s\", %s: not solved again", name, sc_method_name(method));
+      cr_expect(method == SC_CG || t.r.status[i] == SC_SOLVED, "\"%s\": %s", name, sc_status_name(t.r.status[i]));
+      cr_expect_leq(difference(&t, &best, i), t.r.qacc_bound[i] * (1 + TOL_BOUND) + TOL_F64_QACC, "\"%s\", %s: beyond its bound", name,
+                    sc_method_name(method));
+    }
+    cr_expect_leq(emu_count("races"), 0, "%ld races", emu_count("races"));
+    close_run(&t);
+    close_run(&best);
+  }
+}
+
 /* what they finish in time is within its certificate, and the packs' finish is theirs too */
 Test(cuda, conjugate_gradients_are_within_their_certificate) {
   EACH_CUDA_PRECISION(precision) {
