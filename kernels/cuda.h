@@ -20,6 +20,7 @@ typedef struct alignas(16) sc_cuda_env {
   sc_pack pack;
   int32_t nz;               /* J blocks of elliptic rows */
   int32_t ny, nB;           /* of the dual problem: blocks of Y, numbers of B; 0 where nothing needs it */
+  size_t M_first, J_first;  /* where its matrices begin among those of sc_cuda_inputs */
   int32_t env;              /* whose results these are */
   uint32_t beyond_float;    /* SC_BEYOND_...: what is too large for float, where the iteration then has no answer */
   int32_t factor;           /* the iteration reads L, which is there in its precision */
@@ -34,10 +35,11 @@ typedef struct alignas(16) sc_cuda_env {
 
 enum { SC_BEYOND_MATRICES = 1, SC_BEYOND_VECTORS = 2, SC_BEYOND_ROWS = 4 };
 
-/* Vectors over the dofs of all environments in the caller's order, read before each solve; NULL: what was packed. */
-typedef struct sc_cuda_vectors {
+/* Matrices and vectors of all environments in the caller's order, read before each solve; NULL: what was packed. */
+typedef struct sc_cuda_inputs {
+  const double *M, *J;      /* dense, environment after environment */
   const double *tau, *s, *warm;
-} sc_cuda_vectors;
+} sc_cuda_inputs;
 
 /* Argument of the kernel that evaluates rows and nothing else. */
 typedef struct sc_cuda_rows_args {
@@ -54,7 +56,7 @@ typedef struct sc_cuda_args {
   int32_t retry;            /* sc_solver_options.retry */
   uint32_t *queue;          /* [2] environments taken; blocks that are done. Zero before a launch and after it */
   sc_device_rows rows;      /* parameters of the rows */
-  sc_cuda_vectors vectors;
+  sc_cuda_inputs inputs;
   sc_results out;           /* in device memory; nv_offset, efc_offset, rowmap are read */
   sc_task task, again;      /* of the iteration, and of the same in double after it */
   uint32_t fast;            /* bytes of shared memory of a block */
@@ -63,6 +65,7 @@ typedef struct sc_cuda_args {
 } sc_cuda_args;
 
 #define SC_CUDA_PIECES 5
+#define SC_CUDA_LISTS (SC_CUDA_PIECES - 1) /* the piece that is the lists */
 
 /* A piece of the numbers, or the lists, and where it is copied; to NULL: it is read where it stands. */
 typedef struct sc_cuda_copy {
@@ -188,7 +191,7 @@ SC_BOTH static inline void sc_cuda_place_lists(sc_cuda_map *m, sc_cuda_env *e, s
 SC_BOTH static inline void sc_cuda_place(sc_cuda_map *m, sc_cuda_env *e, int single, sc_work *iterate, sc_work *judge,
                                          sc_cuda_copy *copy) {
   size_t element = single ? sizeof(float) : sizeof(double);
-  sc_cuda_place_lists(m, e, copy + SC_CUDA_PIECES - 1);
+  sc_cuda_place_lists(m, e, copy + SC_CUDA_LISTS);
   if (single) {
     void *a = sc_cuda_take(m, (size_t)e->pack.nv4 * sizeof(double));
     sc_cuda_map after = *m;

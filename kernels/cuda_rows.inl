@@ -1,5 +1,5 @@
-/* What is made anew in front of a solve: rows by the law from parameters in device memory, a thread a block of rows, and vectors
- * over dofs. Included among the kernels in double. */
+/* What is made anew in front of a solve: rows by the law from parameters in device memory, a thread a block of rows, matrices and
+ * vectors. Included among the kernels in double. */
 #include "law_block.h"
 
 #include <float.h>
@@ -135,6 +135,87 @@ PROC unsigned assemble_block(const sc_cuda_args *args, const sc_pack *p, const s
   return ok ? found : found | FOUND_BAD;
 }
 
+/* ------------------------------------------------------------------ matrices in front of a solve */
+
+/* vectors over dofs as the iteration in float reads them */
+FN unsigned narrow_vectors(const sc_pack *p, int single) {
+  const double *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm);
+  unsigned found = 0;
+  EACH(i, single ? p->nv4 : 0) found |= PUT(tau, i, tau[i]) | PUT(s, i, s[i]) | PUT(warm, i, warm[i]);
+  return found;
+}
+
+/* M, nv x nv, of which the lower triangle is read, to the tiles that are there; what lies beside them must be 0. 0: not valid */
+PROC int take_inertia(const sc_pack *p, const double *in, int nv) {
+  double *M = NUM(p, M), *scale = NUM(p, scale), trace = 0;
+  int ok = 1;
+  EACH(i, nv * nv) {
+    int row = nv - 1 - i % nv, col = nv - 1 - i / nv; /* of the pack */
+    if (row < col) continue;
+    int t = p->m.adr[col / 4], end = p->m.adr[col / 4 + 1];
+    while (t < end && p->m.row[t] != row / 4) t++;
+    ok = ok && finite_lane(in[i]) && (t < end || in[i] == 0);
+    if (row == col) trace += in[i];
+    if (t == end) continue;
+    M[16 * t + 4 * (row % 4) + col % 4] = in[i];
+    if (row / 4 == col / 4) M[16 * t + 4 * (col % 4) + row % 4] = in[i];
+  }
+  trace = total(trace);
+  ONCE { *scale = trace > 0 ? 1 / trace : 0; }
+  return ok;
+}
+
+/* J, nefc x nv, to the blocks that are there; what lies beside them must be 0. place: of each row. 0: not valid */
+PROC int take_jacobian(const sc_pack *p, const double *in, int nefc, int nv, const int32_t *place) {
+  double *J = NUM(p, J);
+  int ok = 1;
+  for (int r = 0; r < nefc; r++, in += nv) {
+    int first = p->jadr[place[r]], end = p->jadr[place[r] + 1];
+    EACH(c, nv) {
+      int i = nv - 1 - c, e = first;
+      while (e < end && p->jcol[e] != i / 4) e++;
+      ok = ok && finite_lane(in[c]) && (e < end || in[c] == 0);
+      if (e < end) J[4 * e + i % 4] = in[c];
+    }
+  }
+  return ok;
+}
+
+FN int has_matrices(const sc_cuda_args *args) { return args->inputs.M || args->inputs.J; }
+
+/* those that are the caller's, in double, and the factor of M; w: a workspace in double. 0: not valid */
+PROC int take_matrices(const sc_cuda_args *args, const sc_cuda_env *e, sc_work *w) {
+  const sc_pack *p = &e->pack;
+  const sc_cuda_inputs *in = &args->inputs;
+  size_t dof = args->out.nv_offset[e->env], row = args->out.efc_offset[e->env];
+  int nv = (int)(args->out.nv_offset[e->env + 1] - dof), nefc = (int)(args->out.efc_offset[e->env + 1] - row);
+  double *alive = NUM(p, alive);
+  int ok = !in->M || take_inertia(p, in->M + e->M_first, nv);
+  ok = (!in->J || take_jacobian(p, in->J + e->J_first, nefc, nv, args->out.rowmap + row)) && ok;
+  if (in->M) {
+    ONCE { *alive = 1; }
+    SYNC;
+    prepare(p, w);
+  }
+  SYNC;
+  return !anywhere(!ok);
+}
+
+/* and as the iteration in float reads them */
+PROC unsigned narrow_matrices(const sc_cuda_env *e) {
+  const sc_pack *p = &e->pack;
+  const int single = 1;
+  const double *M = NUM(p, M), *J = NUM(p, J), *L = NUM(p, L);
+  unsigned found = 0;
+  EACH(i, 16 * p->m.ntile) found |= PUT(M, i, M[i]);
+  EACH(i, 4 * p->nblock) found |= PUT(J, i, J[i]);
+  EACH(i, e->factor ? 16 * p->m.ntile : 0) found |= PUT(L, i, L[i]);
+  ONCE { found |= PUT(scale, 0, *NUM(p, scale)); }
+  found |= narrow_vectors(p, single);
+  SYNC;
+  return found;
+}
+
 /* ------------------------------------------------------------------ vectors over dofs in front of a solve */
 
 /* reversed, as a pack has them; whether all are finite */
@@ -150,39 +231,45 @@ FN int take_vector(double *to, const double *from, int nv) {
 /* those that are the caller's, and what follows from them; scratch: nv4 numbers */
 PROC unsigned take_vectors(const sc_cuda_args *args, const sc_cuda_env *e, double *scratch, int single) {
   const sc_pack *p = &e->pack;
-  const sc_cuda_vectors *in = &args->vectors;
+  const sc_cuda_inputs *in = &args->inputs;
   size_t dof = args->out.nv_offset[e->env];
   int nv = (int)(args->out.nv_offset[e->env + 1] - dof);
   double *tau = NUM(p, tau), *s = NUM(p, s), *warm = NUM(p, warm), *given = NUM(p, given);
-  unsigned found = 0;
   int ok = take_vector(tau, in->tau ? in->tau + dof : NULL, nv);
   ok = take_vector(s, in->s ? in->s + dof : NULL, nv) && ok;
   ok = take_vector(warm, in->warm ? in->warm + dof : NULL, nv) && ok;
   SYNC;
   if (in->tau || in->s) complete(p, scratch, in->tau != NULL, in->s != NULL, in->warm || given[2] > 0);
-  EACH(i, single ? p->nv4 : 0) found |= PUT(tau, i, tau[i]) | PUT(s, i, s[i]) | PUT(warm, i, warm[i]);
+  unsigned found = narrow_vectors(p, single);
   return ok ? found : found | FOUND_BAD;
 }
 
-/* ------------------------------------------------------------------ both */
+/* ------------------------------------------------------------------ all */
 
-/* everything that the environment's numbers are made from anew; then b->bad, b->flags and what is too large are known */
+/* what is too large for float: one of the kinds of SC_BEYOND_..., and whether it was made anew as a whole */
+FN unsigned beyond_now(unsigned beyond, unsigned kind, int anew, unsigned found) {
+  if (anew) beyond &= ~kind;
+  return found & FOUND_BEYOND ? beyond | kind : beyond;
+}
+
+/* everything else that the environment's numbers are made from anew; then b->bad, b->flags and what is too large are known */
 FN void assemble(const sc_cuda_args *args, sc_cuda_block *b, int single) {
   sc_cuda_env *e = &b->env;
   const sc_pack *p = &e->pack;
-  const sc_cuda_vectors *in = &args->vectors;
+  const sc_cuda_inputs *in = &args->inputs;
   int rows = e->kept, vectors = in->tau || in->s || in->warm;
-  unsigned of_rows = 0, of_vectors = 0;
+  unsigned of_rows = 0, of_matrices = 0, of_vectors = 0, beyond = e->beyond_float;
+  if (has_matrices(args) && single) of_matrices = narrow_matrices(e);
   if (rows && !(positive(args->rows.timestep[e->env]) && positive(args->rows.impratio[e->env]))) of_rows = FOUND_BAD;
   EACH(i, rows ? e->nblock : 0) of_rows |= assemble_block(args, p, e->block + i, single);
   if (vectors) of_vectors = take_vectors(args, e, single ? b->judge.a : b->iterate.v, single);
-  of_rows = found_by_all(of_rows), of_vectors = found_by_all(of_vectors);
-  unsigned beyond = e->beyond_float;
-  if (rows) beyond = (beyond & ~(unsigned)SC_BEYOND_ROWS) | (of_rows & FOUND_BEYOND ? SC_BEYOND_ROWS : 0);
-  if (vectors) beyond = (beyond & ~(unsigned)SC_BEYOND_VECTORS) | (of_vectors & FOUND_BEYOND ? SC_BEYOND_VECTORS : 0);
+  of_rows = found_by_all(of_rows), of_matrices = found_by_all(of_matrices), of_vectors = found_by_all(of_vectors);
+  beyond = beyond_now(beyond, SC_BEYOND_ROWS, rows, of_rows);
+  beyond = beyond_now(beyond, SC_BEYOND_MATRICES, in->M && in->J, of_matrices);
+  beyond = beyond_now(beyond, SC_BEYOND_VECTORS, vectors, of_vectors);
   SYNC;
   ONCE {
-    b->bad = ((of_rows | of_vectors) & FOUND_BAD) != 0;
+    b->bad = b->bad || ((of_rows | of_vectors) & FOUND_BAD) != 0;
     b->flags = of_rows & (LAW_REPAIRED | LAW_CLAMPED);
     e->beyond_float = beyond;
     if (single) *(float *)p->num[SC_F32].alive = beyond ? 0 : (float)*NUM(p, alive);

@@ -13,21 +13,47 @@ FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
   w->objective = &b->certificate.objective, w->solved = &b->certificate.solved;
 }
 
-/* the environment's description and numbers into the block's memory */
-PROC void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+/* the environment's description into the block's memory, which is handed out for its arrays */
+PROC void place(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
   copy_words(&b->env, args->env + b->next, sizeof(sc_cuda_env));
   SYNC;
   ONCE {
     sc_cuda_map m = {arrays, args->spill + (size_t)blockIdx.x * args->slow, args->fast - sizeof(sc_cuda_block), 0, 0, 1};
     SC_FORGET(arrays);
-    b->earlier = b->iterations = 0;
     sc_cuda_place(&m, &b->env, single, &b->iterate, &b->judge, b->copy);
     attach(&b->iterate, b, &args->task);
     attach(&b->judge, b, &args->task);
   }
   SYNC;
-  for (int k = 0; k < SC_CUDA_PIECES; k++)
+}
+
+FN void copy_pieces(const sc_cuda_block *b, int first) {
+  for (int k = first; k < SC_CUDA_PIECES; k++)
     if (b->copy[k].to) copy_words(b->copy[k].to, b->copy[k].from, b->copy[k].bytes);
+  SYNC;
+}
+
+/* in float: the certificate's workspace is used from here on, in place of the iteration's; see sc_cuda_place */
+FN void reuse(const sc_cuda_block *b) {
+  if (!SC_GUARD_BYTES) return;
+  ONCE { SC_FORGET((char *)b->judge.a.at + sc_round16((size_t)b->env.pack.nv4 * sizeof(double)) + SC_GUARD_BYTES); }
+  SYNC;
+}
+
+/* and its numbers. The caller's matrices are taken in double: in float before all else, in the workspace of the certificate,
+ * which lies over what is copied then */
+PROC void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+  int ok = 1;
+  place(args, b, arrays, single);
+  if (single && has_matrices(args)) {
+    copy_pieces(b, SC_CUDA_LISTS);
+    reuse(b);
+    ok = take_matrices(args, &b->env, &b->judge);
+    place(args, b, arrays, single);
+  }
+  copy_pieces(b, 0);
+  if (!single && has_matrices(args)) ok = take_matrices(args, &b->env, &b->iterate);
+  ONCE { b->earlier = b->iterations = 0, b->bad = !ok; }
   SYNC;
   assemble(args, b, single);
 }
@@ -119,10 +145,7 @@ template <int single, int dual> static __device__ __forceinline__ void solve(con
     if (in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
     else iterate<dual>(args->method, p, w);
     if (in_float || !single) widen(args, b, single);
-    if (in_float && SC_GUARD_BYTES) {
-      ONCE { SC_FORGET((char *)b->judge.a.at + sc_round16((size_t)p->nv4 * sizeof(double)) + SC_GUARD_BYTES); }
-      SYNC;
-    }
+    if (in_float) reuse(b);
     certify(p, w);
     SYNC;
     if (dual && args->task.noslip_iterations > 0) {

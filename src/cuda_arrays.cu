@@ -9,7 +9,7 @@
   F(efc_diagA, diagA, m) F(efc_curvature, curvature, m) F(efc_adhesion, adhesion, m) F(efc_frictionloss, frictionloss, m)   \
   F(contact_friction, friction, 5 * c) F(contact_solreffriction, solreffriction, 2 * c)                                     \
   F(timestep, timestep, N) F(impratio, impratio, N) F(refsafe, refsafe, N)
-#define VECTORS(F) F(qfrc_smooth, tau) F(qacc_smooth, s) F(qacc_warmstart, warm)
+#define INPUTS(F) F(M, M) F(efc_J, J) F(qfrc_smooth, tau) F(qacc_smooth, s) F(qacc_warmstart, warm)
 #define LAW(F)                                                                                                              \
   F(efc_K, K) F(efc_B, B) F(efc_d, d) F(efc_dp, dp) F(efc_R, R) F(efc_D, D) F(efc_aref, aref) F(contact_mu, mu)
 #define OUTPUTS(F)                                                                                                          \
@@ -20,12 +20,12 @@
 static void hand_over(sc_device_memory *memory) {
   for (int k = 0; k < memory->nlaunch; k++) {
     sc_cuda_args *a = &memory->launches[k].args;
-    a->rows = memory->rows, a->vectors = memory->vectors, a->out = memory->out;
+    a->rows = memory->rows, a->inputs = memory->inputs, a->out = memory->out;
   }
 }
 
 void sc_cuda_own_arrays(sc_device_memory *memory) {
-  memset(&memory->vectors, 0, sizeof memory->vectors);
+  memset(&memory->inputs, 0, sizeof memory->inputs);
   memset(&memory->law, 0, sizeof memory->law);
   memory->out = memory->there;
   hand_over(memory);
@@ -33,12 +33,12 @@ void sc_cuda_own_arrays(sc_device_memory *memory) {
 
 void sc_cuda_get_arrays(const sc_device_memory *memory, sc_cuda_arrays *a) {
   const sc_device_memory *all = memory;
-  a->con_offset = all->con_offset;
+  a->con_offset = all->con_offset, a->M_offset = all->M_offset, a->J_offset = all->J_offset;
 #define GET(name, inside, count) a->name = all->rows.inside;
   PARAMETERS(GET)
 #undef GET
-#define GET(name, inside) a->name = (double *)all->vectors.inside;
-  VECTORS(GET)
+#define GET(name, inside) a->name = (double *)all->inputs.inside;
+  INPUTS(GET)
 #undef GET
 #define GET(name, count) a->name = all->out.name;
   OUTPUTS(GET)
@@ -63,6 +63,11 @@ static int check_pointer(const char *name, const void *pointer, size_t align, in
   return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is %p, no memory that the device can access", name, pointer);
 }
 
+/* what was packed is there no longer: runs have put the caller's in its place */
+static int not_there(const char *name) {
+  return sc_error_set(SC_ERROR_ARGUMENT, WHERE ": %s is NULL, but was set: for what was packed, pack again", name);
+}
+
 static int check_all(const sc_device_memory *memory, const sc_cuda_arrays *a) {
   const sc_device_row_sizes s = memory->rows.sizes;
   size_t N = memory->sizes.N, n = memory->sizes.n, m = memory->sizes.m, c = s.c;
@@ -77,8 +82,12 @@ static int check_all(const sc_device_memory *memory, const sc_cuda_arrays *a) {
 #undef CHECK
 #define CHECK(name, inside) \
   if (!code) code = check_pointer(#name, a->name, sizeof *a->name, 1);
-  VECTORS(CHECK)
+  INPUTS(CHECK)
   LAW(CHECK)
+#undef CHECK
+#define CHECK(name, inside) \
+  if (!code && memory->inputs.inside && !a->name) code = not_there(#name);
+  INPUTS(CHECK)
 #undef CHECK
   return code;
 }
@@ -105,8 +114,8 @@ int sc_cuda_set_arrays(sc_device_memory *memory, const sc_cuda_arrays *a) {
 #define SET(name, inside, count) if (memory->rows.memory) memory->rows.inside = a->name;
   PARAMETERS(SET)
 #undef SET
-#define SET(name, inside) memory->vectors.inside = a->name;
-  VECTORS(SET)
+#define SET(name, inside) memory->inputs.inside = a->name;
+  INPUTS(SET)
 #undef SET
 #define SET(name, count) memory->out.name = a->name;
   OUTPUTS(SET)

@@ -44,10 +44,11 @@ struct sc_device_memory {
   sc_results there;         /* where they are on the device */
   sc_result_sizes sizes;
   sc_device_rows rows;      /* what runs read and write, in device memory: these and the next three */
-  sc_cuda_vectors vectors;
+  sc_cuda_inputs inputs;
   sc_results out;
   sc_device_law law;
   size_t *con_offset;       /* a copy on the host; NULL: no environment has parameters */
+  size_t *M_offset, *J_offset; /* nenv + 1 each, in one piece: where dense matrices of each environment would begin */
   char *block;              /* on the device: `layout` */
   char *spill;
   size_t capacity, spill_capacity;

@@ -246,6 +246,7 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
     memcpy(host + numbers, slot->block, slot->bytes);
     env[i] = move_pack(slot, m->block + numbers, job->single, job->method != SC_NEWTON);
     attach_rows(&env[i], job, &m->rows);
+    env[i].M_first = m->M_offset[env[i].env], env[i].J_first = m->J_offset[env[i].env];
     numbers += round64(slot->bytes);
     if (slot->pack.yadr) memcpy(host + numbers, slot->pack.yadr, dual_bytes(&slot->pack));
     if (a->nb) memcpy(host + at->square[a->nb], a->adr, tiles_bytes(a));
@@ -267,13 +268,23 @@ static void drop_staged(sc_device_memory *m) {
   m->staged = NULL;
 }
 
-static int copy_offsets(sc_device_memory *m, const sc_device_rows *rows) {
-  size_t bytes = (rows->sizes.N + 1) * sizeof *m->con_offset;
-  free(m->con_offset);
+/* offsets that the caller sees, on the host */
+static int copy_offsets(sc_device_memory *m, const sc_device_job *job) {
+  const sc_device_rows *rows = job->rows;
+  const sc_results *r = job->results;
+  size_t N = job->sizes.N, bytes = (N + 1) * sizeof *m->con_offset;
+  free(m->con_offset), free(m->M_offset);
   m->con_offset = rows->memory ? (size_t *)malloc(bytes) : NULL;
+  m->M_offset = (size_t *)calloc(2, bytes);
+  if (!m->M_offset || (rows->memory && !m->con_offset))
+    return sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %zu environments", N);
   if (m->con_offset) memcpy(m->con_offset, rows->con_offset, bytes);
-  if (m->con_offset || !rows->memory) return SC_OK;
-  return sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %zu environments", rows->sizes.N);
+  m->J_offset = m->M_offset + N + 1;
+  for (size_t i = 0; i < N; i++) {
+    size_t nv = r->nv_offset[i + 1] - r->nv_offset[i], nefc = r->efc_offset[i + 1] - r->efc_offset[i];
+    m->M_offset[i + 1] = m->M_offset[i] + nv * nv, m->J_offset[i + 1] = m->J_offset[i] + nefc * nv;
+  }
+  return SC_OK;
 }
 
 int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job *job) {
@@ -289,7 +300,7 @@ int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job 
     if (m->staged) code = sc_cuda_wait(m);
     if (!code) drop_staged(m);
     if (!code) m->staged = (char *)calloc(1, at.bytes);
-    if (!code) code = copy_offsets(m, job->rows);
+    if (!code) code = copy_offsets(m, job);
   }
   if (!code && (!m || !m->staged || !slots))
     code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
@@ -306,7 +317,7 @@ void sc_cuda_forget(sc_device_memory *m) {
   if (m->block) cudaFree(m->block);
   if (m->spill) cudaFree(m->spill);
   drop_staged(m);
-  free(m->con_offset);
+  free(m->con_offset), free(m->M_offset);
   free(m);
 }
 

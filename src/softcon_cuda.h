@@ -16,9 +16,9 @@
  * (sc_cuda_arrays_set): input and output then need no copy. Nothing is allocated and nothing is waited for but by
  * sc_solver_pack, sc_solver_wait and sc_solver_result.
  *
- * What cannot change on the device: M, J, kinds and numbers of rows, which environments there are, and the rows of
- * environments that were handed over in the ready form. For these, pack again. sc_solver_inverse and sc_batch_get know the
- * parameters of packing.
+ * What cannot change on the device: which entries of M and J there are, kinds and numbers of rows, which environments there
+ * are, and D and aref of environments that were handed over in the ready form. For these, pack again. sc_solver_inverse and
+ * sc_batch_get know what was packed.
  *
  * An environment with a number that is not valid (sc_batch_set says which are; of a contact with friction the solref, solimp
  * and diagA of its first row count) gets the verdict SC_BAD_INPUT and NaN; the others keep their bits. One that was bad when
@@ -41,6 +41,8 @@ typedef struct sc_cuda_arrays {
   int nenv;
   const size_t *nv_offset, *efc_offset, *con_offset; /* nenv + 1 each, in host memory, borrowed until the solver packs again;
                                  con_offset is NULL where no environment has parameters */
+  const size_t *M_offset, *J_offset; /* nenv + 1 each, likewise: environment e has entries M_offset[e] .. of M, nv x nv, and
+                                 J_offset[e] .. of efc_J, rows x nv */
 
   /* Read by sc_solver_run and sc_cuda_rows_eval, NULL where no environment has parameters. Those of environments in the ready
    * form are there and not read. */
@@ -55,7 +57,13 @@ typedef struct sc_cuda_arrays {
   double *timestep, *impratio;/* nenv */
   int32_t *refsafe;           /* nenv: 0 or 1 */
 
-  /* Read by sc_solver_run, dofs of all environments; NULL (default): what was packed. With qfrc_smooth alone qacc_smooth
+  /* Read by sc_solver_run; NULL (default): what was packed. Once set they stay so until the solver packs again. Dense, whatever
+   * form was packed. Entries that packing knows to be 0, by blocks of four dofs, must be 0 here, or the verdict is
+   * SC_BAD_INPUT; of M the lower triangle is read, and factored in the launch. With M alone or J alone the other is what was
+   * packed. */
+  double *M, *efc_J;
+
+  /* Read by sc_solver_run, dofs of all environments; NULL (default) and setting as above. With qfrc_smooth alone qacc_smooth
    * follows from it, and the other way round; without qacc_warmstart an environment that was packed without one starts at
    * qacc_smooth. qacc_warmstart may be qacc: each run starts where the last one ended. */
   double *qfrc_smooth, *qacc_smooth, *qacc_warmstart;
@@ -90,7 +98,7 @@ SC_API int sc_cuda_arrays_get(const sc_solver *solver, sc_cuda_arrays *arrays);
  * offsets are not read. What a run does not write (see above) is copied to outputs that are new, once, on the stream. Runs
  * that are enqueued or captured in a graph keep the arrays that they had. Errors: as above; argument (size) names a pointer
  * that is NULL where that has no meaning, is not aligned, or cannot be accessed by the device; SC_ERROR_DEVICE: whatever CUDA
- * reports. Runs are as before then. */
+ * reports. Runs are as before then; argument too where M, efc_J or a vector is NULL that was set before. */
 SC_API int sc_cuda_arrays_set(sc_solver *solver, const sc_cuda_arrays *arrays);
 
 /* Enqueue the law alone, of all rows at once: efc_K .. contact_mu from the parameters. What is not valid gives what the

@@ -3,6 +3,7 @@
 #ifndef TEST_EMULATED_SWEEP_CASES_H
 #define TEST_EMULATED_SWEEP_CASES_H
 
+#include "../support/tolerances.h"
 #include "cuda_cases.h"
 #include "softcon_cuda.h"
 
@@ -157,10 +158,33 @@ static inline void run_sweep(sweep *s) {
   CALL(sc_solver_result(s->t.solver, &s->t.r));
 }
 
+static inline sweep open_packed(int precision, int n) {
+  sweep s = open_sweep("cuda", 0, precision, n, 1);
+  pack_sweep(&s);
+  return s;
+}
+
 static inline void close_sweep(sweep *s) {
   for (int i = 0; i < s->n; i++) free_sweep(&s->q[i]);
   free(s->q);
   close_run(&s->t);
+}
+
+/* the run's answers against those of the reference for the problems as they are now */
+static inline void expect_reference(const sweep *s, int precision, const char *what) {
+  sweep cpu = open_sweep("reference", 0, precision, s->n, 0);
+  for (int i = 0; i < s->n; i++) CALL(sc_batch_set(cpu.t.batch, i, &s->q[i].p));
+  solve_run(&cpu.t);
+  for (int i = 0; i < s->n; i++) {
+    sc_problem p;
+    double error;
+    CALL(sc_batch_get(cpu.t.batch, i, &p, NULL));
+    CALL(sc_check_error(&p, run_qacc(&s->t, i), run_qacc(&cpu.t, i), NULL, NULL, &error, NULL));
+    cr_expect_eq(s->t.r.status[i], SC_SOLVED, "%s: \"%s\": %s", what, name_of(s, i), sc_status_name(s->t.r.status[i]));
+    double limit = precision == SC_F64 ? TOL_F64_QACC : TOL_F32_QACC_WORST;
+    cr_expect(error <= limit, "%s: \"%s\": qacc differs by %g", what, name_of(s, i), error);
+  }
+  close_sweep(&cpu);
 }
 
 #endif

@@ -2,12 +2,6 @@
 #include "../support/tolerances.h"
 #include "sweep_cases.h"
 
-static sweep open_packed(int precision, int n) {
-  sweep s = open_sweep("cuda", 0, precision, n, 1);
-  pack_sweep(&s);
-  return s;
-}
-
 /* ------------------------------------------------------------------ the caller's own */
 
 /* every array of sc_cuda_arrays that is there always, and its bytes */
@@ -115,23 +109,6 @@ static double *device_vector(sweep *s, double *(*of)(sweep_problem *), int made)
 static double *tau_of(sweep_problem *q) { return q->of.tau; }
 static double *s_of(sweep_problem *q) { return q->of.s; }
 static double *warm_of(sweep_problem *q) { return q->of.warm; }
-
-/* the run's answers against those of the reference for the problems as they are now */
-static void expect_reference(const sweep *s, int precision, const char *what) {
-  sweep cpu = open_sweep("reference", 0, precision, s->n, 0);
-  for (int i = 0; i < s->n; i++) CALL(sc_batch_set(cpu.t.batch, i, &s->q[i].p));
-  solve_run(&cpu.t);
-  for (int i = 0; i < s->n; i++) {
-    sc_problem p;
-    double error;
-    CALL(sc_batch_get(cpu.t.batch, i, &p, NULL));
-    CALL(sc_check_error(&p, run_qacc(&s->t, i), run_qacc(&cpu.t, i), NULL, NULL, &error, NULL));
-    cr_expect_eq(s->t.r.status[i], SC_SOLVED, "%s: \"%s\": %s", what, name_of(s, i), sc_status_name(s->t.r.status[i]));
-    double limit = precision == SC_F64 ? TOL_F64_QACC : TOL_F32_QACC_WORST;
-    cr_expect(error <= limit, "%s: \"%s\": qacc differs by %g", what, name_of(s, i), error);
-  }
-  close_sweep(&cpu);
-}
 
 /* which: bits for qfrc_smooth, qacc_smooth, qacc_warmstart */
 static void vectors(int precision, int which) {
@@ -292,6 +269,9 @@ Test(cuda_arrays, calls_that_are_not_legal_change_nothing) {
   expect_refused(sc_cuda_arrays_set(s.t.solver, &a), SC_ERROR_ARGUMENT, "efc_K is");
   CALL(sc_cuda_arrays_get(s.t.solver, &after));
   cr_expect(!memcmp(&before, &after, sizeof before), "something was changed");
+  a = s.a, a.qacc_smooth = s.a.efc_solref; /* as long, at least */
+  CALL(sc_cuda_arrays_set(s.t.solver, &a));
+  expect_refused(sc_cuda_arrays_set(s.t.solver, &s.a), SC_ERROR_ARGUMENT, "qacc_smooth is NULL, but was set");
   close_sweep(&s), close_sweep(&cpu);
 }
 
@@ -309,9 +289,9 @@ static int live(void) {
   if (!code) code = sc_batch_set(s.t.batch, 0, &q.p);
   if (!code) code = sc_solver_pack(s.t.solver, s.t.batch);
   if (!code) code = sc_cuda_arrays_get(s.t.solver, &a);
-  if (!code) a.efc_R = a.qacc_warmstart = a.efc_force, a.gap = a.qacc_bound; /* any memory that is there */
+  if (!code) a.efc_R = a.efc_force, a.gap = a.qacc_bound; /* any memory that is there */
   if (!code) code = sc_cuda_arrays_set(s.t.solver, &a);
-  if (!code) a.qacc_warmstart = NULL, code = sc_cuda_arrays_set(s.t.solver, &a);
+  if (!code) a.efc_R = NULL, code = sc_cuda_arrays_set(s.t.solver, &a);
   if (!code) code = sc_cuda_rows_eval(s.t.solver);
   if (!code) code = sc_solver_run(s.t.solver);
   if (!code) code = sc_solver_result(s.t.solver, &s.t.r);
