@@ -86,6 +86,7 @@ typedef struct alignas(16) sc_cuda_block {
   uint32_t flags;           /* sc_flag of the rows */
   int32_t earlier;          /* iterations in float, before it is solved again */
   uint32_t next;            /* environment that is being solved */
+  sc_pack view;             /* of the iteration: sc_work */
 } sc_cuda_block;
 
 /* ------------------------------------------------------------------ memory of a team */

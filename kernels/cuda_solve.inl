@@ -6,7 +6,7 @@ FN void copy_words(void *to, const void *from, size_t bytes) {
 }
 
 FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
-  w->task = *task;
+  w->task = *task, w->view = &b->view;
   w->iterations = &b->iterations, w->end = &b->end, w->stale = &b->stale, w->changed = &b->changed;
   w->fresh = 0;
   w->gap = &b->certificate.gap, w->floor = &b->certificate.floor, w->bound = &b->certificate.bound;

@@ -15,7 +15,6 @@
 #define HARD_STEPS 3        /* on the problem itself, between rounds */
 
 typedef struct {
-  sc_pack view;             /* the pack with the rows of `soft` in place of its own */
   mask on;                  /* lanes whose contacts are soft now, of those in `stiff` of the iteration */
   real left;                /* steps on the problem itself before the next round */
 } softening;
@@ -58,8 +57,8 @@ FN mask stiff_sliding(const sc_pack *p, const real *k) {
   return anywhere(stiff);
 }
 
-/* at first: every row as it is, and no round has ended anywhere */
-PROC void soften_begin(const sc_pack *p, sc_work *w, softening *soft) {
+/* at first: every row as it is, and no round has ended anywhere. w->view: the pack with the rows of `soft` in place of its own */
+PROC void soften_begin(const sc_pack *p, sc_work *w) {
   const real *D = NUM(p, D), *aref = NUM(p, aref), *cone = NUM(p, cone);
   real *Dh = soft_rows(p, w, 0), *ah = soft_rows(p, w, 1), *l = soft_rows(p, w, 2), *ch = soft_rows(p, w, 3);
   real *z = w->z, *a = w->a;
@@ -68,14 +67,17 @@ PROC void soften_begin(const sc_pack *p, sc_work *w, softening *soft) {
   EACH(r, p->nefc) Dh[r] = D[r], ah[r] = aref[r], l[r] = splat(0);
   EACH(i, cones) ch[i] = cone[i];
   EACH(i, p->nv4) z[i] = a[i];
+  ONCE {
+    sc_numbers *n = &w->view->num[SC_SINGLE];
+    *w->view = *p;
+    n->D = Dh, n->aref = ah, n->cone = ch;
+  }
   SYNC;
-  soft->view = *p;
-  soft->view.num[SC_SINGLE].D = Dh, soft->view.num[SC_SINGLE].aref = ah, soft->view.num[SC_SINGLE].cone = ch;
 }
 
 /* other rows in these lanes: soft in those of `on`. Everything at the iterate again, which is w->z where a round begins anew */
-PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, softening *soft, mask lanes, mask on) {
-  const sc_pack *view = &soft->view;
+PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, mask lanes, mask on) {
+  const sc_pack *view = w->view;
   real *a = w->a, *a1 = w->a1, *z = w->z, *x = w->x, *x1 = w->x1, *Ma = w->Ma, *Ma1 = w->Ma1, *f = w->f, *f1 = w->f1;
   real *k = w->k, *k1 = w->k1, *g = w->g, *g1 = w->g1;
   mask anew = both(both(lanes, on), st->stiff);
@@ -99,13 +101,13 @@ PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, softening *
 PROC const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, softening *soft, mask was) {
   mask fresh = both(both(st->live, not(st->stiff)), stiff_sliding(p, w->k));
   if (at == p && !any(fresh)) return p;
-  if (at == p) soften_begin(p, w, soft);
+  if (at == p) soften_begin(p, w);
   mask solved = both(both(soft->on, both(was, not(st->live))), finite_lane(st->norm)); /* a round has ended */
   mask hard = both(both(st->live, st->stiff), not(soft->on));
   soft->left -= splat(1);
   mask again = both(hard, le(soft->left, splat(0)));
   mask on = either(fresh, again), lanes = either(on, solved);
-  if (!any(lanes)) return &soft->view;
+  if (!any(lanes)) return w->view;
   const real *f = w->f, *a = w->a;
   real *l = soft_rows(p, w, 2), *z = w->z;
   EACH(r, p->nefc) l[r] = sel(solved, f[r], l[r]);
@@ -113,9 +115,9 @@ PROC const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iter
   SYNC;
   EACH(e, SC_LANES) if (lane_is(solved, e)) w->end[e] = SC_END_LIMIT;
   st->live = either(st->live, solved);
-  soften_switch(p, w, st, soft, lanes, on);
+  soften_switch(p, w, st, lanes, on);
   st->stiff = either(st->stiff, fresh);
   soft->on = either(both(soft->on, not(lanes)), on);
   soft->left = sel(solved, splat(HARD_STEPS), soft->left);
-  return &soft->view;
+  return w->view;
 }

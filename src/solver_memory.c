@@ -48,8 +48,10 @@ static size_t place_work(sc_work *w, char *at, sc_work_sizes s, size_t element) 
     w->changed = w->solved + SC_MAX_LANES;
     w->gap = (double *)(void *)(w->changed + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
+    w->view = (sc_pack *)(void *)(w->objective + SC_MAX_LANES);
   }
-  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (5 * sizeof(int32_t) + 4 * sizeof(double));
+  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (5 * sizeof(int32_t) + 4 * sizeof(double)) +
+         round64(sizeof(sc_pack));
 }
 
 /* for one lane more than once: `parts` times those of the judge */
