@@ -14,11 +14,6 @@
 #define SOFTEN_TO 1e3       /* which becomes this */
 #define HARD_STEPS 3        /* on the problem itself, between rounds */
 
-typedef struct {
-  mask on;                  /* lanes whose contacts are soft now, of those in `stiff` of the iteration */
-  real left;                /* steps on the problem itself before the next round */
-} softening;
-
 /* in w->soft: D, aref, multipliers, and the contacts' numbers */
 FN real *soft_rows(const sc_pack *p, const sc_work *w, int which) { return (real *)w->soft + which * p->nefc; }
 
@@ -48,7 +43,7 @@ FN void soften_contact(const sc_pack *p, sc_work *w, int d, int row, const real 
 }
 
 /* lanes with a stiff contact that slides */
-FN mask stiff_sliding(const sc_pack *p, const real *k) {
+PROC mask stiff_sliding(const sc_pack *p, const real *k) {
   mask stiff = never();
   CONES(p, {
     mask slides = lt(k[row], splat(0));
@@ -63,11 +58,12 @@ PROC void soften_begin(const sc_pack *p, sc_work *w) {
   real *Dh = soft_rows(p, w, 0), *ah = soft_rows(p, w, 1), *l = soft_rows(p, w, 2), *ch = soft_rows(p, w, 3);
   real *z = w->z, *a = w->a;
   int cones = 0;
-  for (int k = 0; k < SC_NDIM; k++) cones += p->ncone[k] * CONE_COEF(sc_dims[k]);
+  for (int k = 0; k < SC_NDIM; k++) cones += p->ncone[k] * CONE_COEF(SC_DIM(k));
   EACH(r, p->nefc) Dh[r] = D[r], ah[r] = aref[r], l[r] = splat(0);
   EACH(i, cones) ch[i] = cone[i];
   EACH(i, p->nv4) z[i] = a[i];
   ONCE {
+    *(real *)w->lane = splat(0);
     sc_numbers *n = &w->view->num[SC_SINGLE];
     *w->view = *p;
     n->D = Dh, n->aref = ah, n->cone = ch;
@@ -75,12 +71,12 @@ PROC void soften_begin(const sc_pack *p, sc_work *w) {
   SYNC;
 }
 
-/* other rows in these lanes: soft in those of `on`. Everything at the iterate again, which is w->z where a round begins anew */
-PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, mask lanes, mask on) {
+/* Other rows in these lanes, soft in those of `on`, and everything at the iterate again, in those of `anew` at w->z. Returns the lanes
+ * where some contact slides. */
+PROC mask soften_switch(const sc_pack *p, sc_work *w, mask lanes, mask on, mask anew) {
   const sc_pack *view = w->view;
   real *a = w->a, *a1 = w->a1, *z = w->z, *x = w->x, *x1 = w->x1, *Ma = w->Ma, *Ma1 = w->Ma1, *f = w->f, *f1 = w->f1;
   real *k = w->k, *k1 = w->k1, *g = w->g, *g1 = w->g1;
-  mask anew = both(both(lanes, on), st->stiff);
   CONES(p, soften_contact(p, w, d, row, coef, lanes, on));
   EACH(i, p->nv4) a1[i] = sel(anew, z[i], a[i]);
   SYNC;
@@ -92,32 +88,40 @@ PROC void soften_switch(const sc_pack *p, sc_work *w, iteration *st, mask lanes,
   EACH(i, p->nv4) g1[i] = sel(lanes, g1[i], g[i]);
   EACH(r, p->nefc) f1[r] = sel(lanes, f1[r], f[r]), k1[r] = sel(lanes, k1[r], k[r]);
   accept(w);
-  st->notes.slides = either(both(lanes, notes.slides), both(not(lanes), st->notes.slides));
-  st->notes.changed = either(st->notes.changed, lanes);
-  st->norm = sel(lanes, root(dot(p, w->g, w->g)), st->norm);
+  return notes.slides;
 }
 
-/* After a step; was: the lanes that were live before it. Returns the pack to go on with. */
-PROC const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, softening *soft, mask was) {
-  mask fresh = both(both(st->live, not(st->stiff)), stiff_sliding(p, w->k));
-  if (at == p && !any(fresh)) return p;
-  if (at == p) soften_begin(p, w);
-  mask solved = both(both(soft->on, both(was, not(st->live))), finite_lane(st->norm)); /* a round has ended */
-  mask hard = both(both(st->live, st->stiff), not(soft->on));
-  soft->left -= splat(1);
-  mask again = both(hard, le(soft->left, splat(0)));
-  mask on = either(fresh, again), lanes = either(on, solved);
-  if (!any(lanes)) return w->view;
+/* Rounds that have ended in these lanes: their forces are the next multipliers, from where they have come to. */
+PROC void soften_take(const sc_pack *p, sc_work *w, mask solved) {
   const real *f = w->f, *a = w->a;
   real *l = soft_rows(p, w, 2), *z = w->z;
   EACH(r, p->nefc) l[r] = sel(solved, f[r], l[r]);
   EACH(i, p->nv4) z[i] = sel(solved, a[i], z[i]);
   SYNC;
   EACH(e, SC_LANES) if (lane_is(solved, e)) w->end[e] = SC_END_LIMIT;
+}
+
+/* After a step; was: the lanes that were live before it; on: of those in st->stiff, the lanes whose contacts are soft now. Returns
+ * the pack to go on with. In w->lane: steps on the problem itself before the next round. */
+FN const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, mask was, mask *soft) {
+  mask fresh = both(both(st->live, not(st->stiff)), stiff_sliding(p, w->k));
+  if (at == p && !any(fresh)) return p;
+  if (at == p) soften_begin(p, w);
+  mask solved = both(both(*soft, both(was, not(st->live))), finite_lane(st->norm)); /* a round has ended */
+  mask hard = both(both(st->live, st->stiff), not(*soft));
+  real *steps = w->lane, left = *steps - splat(1);
+  mask again = both(hard, le(left, splat(0)));
+  SYNC;
+  ONCE { *steps = sel(solved, splat(HARD_STEPS), left); }
+  mask on = either(fresh, again), lanes = either(on, solved);
+  if (!any(lanes)) return w->view;
+  soften_take(p, w, solved);
   st->live = either(st->live, solved);
-  soften_switch(p, w, st, lanes, on);
+  mask slides = soften_switch(p, w, lanes, on, both(both(lanes, on), st->stiff));
+  st->notes.slides = either(both(lanes, slides), both(not(lanes), st->notes.slides));
+  st->notes.changed = either(st->notes.changed, lanes);
+  st->norm = sel(lanes, root(dot(p, w->g, w->g)), st->norm);
   st->stiff = either(st->stiff, fresh);
-  soft->on = either(both(soft->on, not(lanes)), on);
-  soft->left = sel(solved, splat(HARD_STEPS), soft->left);
+  *soft = either(both(*soft, not(lanes)), on);
   return w->view;
 }
