@@ -58,19 +58,25 @@ FN mask stiff_sliding(const sc_pack *p, const real *k) {
   return anywhere(stiff);
 }
 
+/* the pack with the rows of `soft` */
+FN void soften_view(const sc_pack *p, const sc_work *w, softening *soft) {
+  soft->view = *p;
+  soft->view.num[SC_SINGLE].D = soft_rows(p, w, 0), soft->view.num[SC_SINGLE].aref = soft_rows(p, w, 1);
+  soft->view.num[SC_SINGLE].cone = soft_rows(p, w, 3);
+}
+
 /* at first: every row as it is, and no round has ended anywhere */
 PROC void soften_begin(const sc_pack *p, sc_work *w, softening *soft) {
   const real *D = NUM(p, D), *aref = NUM(p, aref), *cone = NUM(p, cone);
   real *Dh = soft_rows(p, w, 0), *ah = soft_rows(p, w, 1), *l = soft_rows(p, w, 2), *ch = soft_rows(p, w, 3);
   real *z = w->z, *a = w->a;
   int cones = 0;
-  for (int k = 0; k < SC_NDIM; k++) cones += p->ncone[k] * CONE_COEF(sc_dims[k]);
+  for (int k = 0; k < SC_NDIM; k++) cones += p->ncone[k] * CONE_COEF(SC_DIM(k));
   EACH(r, p->nefc) Dh[r] = D[r], ah[r] = aref[r], l[r] = splat(0);
   EACH(i, cones) ch[i] = cone[i];
   EACH(i, p->nv4) z[i] = a[i];
   SYNC;
-  soft->view = *p;
-  soft->view.num[SC_SINGLE].D = Dh, soft->view.num[SC_SINGLE].aref = ah, soft->view.num[SC_SINGLE].cone = ch;
+  soften_view(p, w, soft);
 }
 
 /* other rows in these lanes: soft in those of `on`. Everything at the iterate again, which is w->z where a round begins anew */
