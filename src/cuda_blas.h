@@ -16,7 +16,7 @@ typedef struct sc_cuda_systems {
   const void *J, *Z;        /* [n m] each */
   void **factors, **vectors;/* count pointers to every H, and to every vector of n numbers, in device memory */
   int *info;                /* count numbers */
-  int *said;                /* whether a solution's arguments were right; it is not looked at */
+  int *said;                /* 1 number: whether a solution's arguments were right; it is not looked at */
 } sc_cuda_systems;
 
 /* The libraries are looked for when this is called; *blas is NULL where some is missing. */
@@ -25,7 +25,8 @@ void sc_cuda_blas_close(sc_cuda_blas *blas);
 
 /* H += J Z' */
 int sc_cuda_blas_hessian(sc_cuda_blas *blas, const sc_cuda_systems *s);
-/* The Cholesky factor in the lower triangle of H; info: 0, or the order of the first leading minor that is not positive definite. */
+/* The Cholesky factor in the lower triangle of H; info: 0, or the order of the first leading minor that is not positive
+ * definite. */
 int sc_cuda_blas_factor(sc_cuda_blas *blas, const sc_cuda_systems *s);
 /* vector <- H^-1 vector, with the factor */
 int sc_cuda_blas_solve(sc_cuda_blas *blas, const sc_cuda_systems *s);

@@ -84,7 +84,8 @@ static size_t place_group(sc_cuda_group *g, int single, size_t bytes) {
   return bytes + g->kept;
 }
 
-/* groups and chunks of the first n environments; returns the bytes of the largest chunk, 0: some class is beyond what the kernels count */
+/* groups and chunks of the first n environments; returns the bytes of the largest chunk, 0: some class is beyond what the kernels
+ * count */
 static size_t divide(sc_cuda_large *l, const sc_cuda_env *env, int n) {
   size_t most = 0, bytes = 0;
   l->nchunk = l->ngroup = 0;
@@ -178,7 +179,8 @@ static int make_directions(sc_device_memory *m, const sc_cuda_chunk *c) {
   int code = SC_OK, waiting = 0;
   for (int k = 0; !code && k < c->groups; k++) {
     const sc_cuda_group *g = &l->group[c->first_group + k];
-    sc_cuda_systems s = {l->single, g->count, g->n, g->m, l->memory + g->H, l->memory + g->J, l->memory + g->Z, NULL, NULL, NULL, NULL};
+    sc_cuda_systems s = {l->single, g->count, g->n, g->m};
+    s.H = l->memory + g->H, s.J = l->memory + g->J, s.Z = l->memory + g->Z;
     if (g->m) code = sc_cuda_blas_hessian(m->device->blas, &s);
     waiting += g->count;
     if (code || (k + 1 < c->groups && g[1].n == g->n)) continue;
@@ -206,7 +208,8 @@ int sc_cuda_dense_run(sc_device_memory *m, const sc_cuda_launch *finish) {
       code = make_directions(m, c);
       if (!code) code = launch(m, step, &a, c->count, SC_TEAM_LARGE, 0);
     }
-    if (!code) code = launch(m, finish->kernel, &a, finish->blocks < c->count ? finish->blocks : c->count, finish->threads, finish->shared);
+    int blocks = finish->blocks < c->count ? finish->blocks : c->count;
+    if (!code) code = launch(m, finish->kernel, &a, blocks, finish->threads, finish->shared);
   }
   return code;
 }
