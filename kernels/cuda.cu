@@ -31,6 +31,7 @@ namespace warp_f64 {
 #define SC_SINGLE 1
 namespace block_f32 {
 #include "kernels.inl"
+#include "dense.inl"
 }
 #include "forget.h"
 #define SC_TEAM SC_TEAM_LARGE
@@ -39,8 +40,10 @@ namespace block_f32 {
 #define NARROW block_f32
 namespace block_f64 {
 #include "kernels.inl"
+#include "dense.inl"
 #include "cuda_rows.inl"
 #include "cuda_solve.inl"
+#include "cuda_dense.inl"
 }
 
 /* registers for so many warps on a multiprocessor: what spills nothing, see docs/gpu.md */
@@ -55,5 +58,11 @@ __global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_dual_warp_f32(ARGS) { warp_f64::so
 __global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_dual_warp_f64(ARGS) { warp_f64::solve_all<0, 1>(&args); }
 __global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dual_block_f32(ARGS) { block_f64::solve_all<1, 1>(&args); }
 __global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dual_block_f64(ARGS) { block_f64::solve_all<0, 1>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_finish_f32(ARGS) { block_f64::solve_all<1, AFTER_ROUNDS>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_finish_f64(ARGS) { block_f64::solve_all<0, AFTER_ROUNDS>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_begin_f32(ARGS) { block_f64::dense_begin_each<1>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_begin_f64(ARGS) { block_f64::dense_begin_each<0>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_step_f32(ARGS) { block_f64::dense_step_each<1>(&args); }
+__global__ void BOUNDS(SC_TEAM_LARGE) sc_cuda_dense_step_f64(ARGS) { block_f64::dense_step_each<0>(&args); }
 __global__ void __launch_bounds__(SC_ROWS_THREADS) sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args) { warp_f64::evaluate_all(&args); }
 }

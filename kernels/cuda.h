@@ -13,6 +13,8 @@
 #define SC_TEAM_SMALL 32
 #define SC_TEAM_LARGE 128
 #define SC_ROWS_THREADS 128 /* of a block that evaluates rows and nothing else */
+#define SC_DENSE_BLOCKS 32 /* dof blocks (128 dofs) beyond which Newton's steps come from batched dense routines, see cuda_dense.inl */
+#define SC_DENSE_ROUNDS 20 /* steps at most; what is not solved then goes on in one block */
 #define SC_RESIDENT_WARPS 12 /* of a multiprocessor, that its registers must hold */
 
 /* One environment: a pack of one lane, its pointers and lists in device memory. */
@@ -48,12 +50,24 @@ typedef struct sc_cuda_rows_args {
   sc_device_law out;
 } sc_cuda_rows_args;
 
+/* Where the dense matrices of an environment lie, whose sizes are those of its class: columns one after another. */
+typedef struct alignas(16) sc_cuda_dense {
+  int32_t n, m;             /* dofs and rows, rounded up; what is added to them has the identity for M, and no J */
+  sc_array H;               /* [n n] lower triangle: M, then the Hessian, then its factor */
+  sc_array J, Z;            /* [n m] J' and (K J)' */
+  sc_array v;               /* [n] minus the gradient, then the direction */
+  const int32_t *info;      /* not 0: the factor has failed */
+  char *memory;             /* sc_cuda_rounds, and the arrays of its block */
+} sc_cuda_dense;
+
 /* Argument of a launch: `nenv` environments of one team size. */
 typedef struct sc_cuda_args {
   const sc_cuda_env *env;   /* nenv */
+  const sc_cuda_dense *dense; /* nenv, where rounds of batched dense routines are taken or have been; else NULL */
   int32_t nenv;
   int32_t method;           /* sc_method */
   int32_t retry;            /* sc_solver_options.retry */
+  int32_t rounds;           /* of batched dense routines */
   uint32_t *queue;          /* [2] environments taken; blocks that are done. Zero before a launch and after it */
   sc_device_rows rows;      /* parameters of the rows */
   sc_cuda_inputs inputs;
@@ -87,7 +101,18 @@ typedef struct alignas(16) sc_cuda_block {
   int32_t earlier;          /* iterations in float, before it is solved again */
   uint32_t next;            /* environment that is being solved */
   sc_pack view;             /* of the iteration: sc_work */
+  int32_t ended;            /* its iteration, before this launch */
 } sc_cuda_block;
+
+#define SC_NEWTON_BYTES 128 /* for what Newton's iteration keeps between two steps, in either precision */
+
+/* What stays in device memory while an environment goes through rounds of batched dense routines. */
+typedef struct alignas(16) sc_cuda_rounds {
+  sc_cuda_block block;
+  alignas(16) char newton[SC_NEWTON_BYTES];
+  int32_t taken;            /* steps */
+  int32_t ended;            /* there will be none any more */
+} sc_cuda_rounds;
 
 /* ------------------------------------------------------------------ memory of a team */
 

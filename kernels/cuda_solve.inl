@@ -13,13 +13,15 @@ FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
   w->objective = &b->certificate.objective, w->solved = &b->certificate.solved;
 }
 
-/* the environment's description into the block's memory, which is handed out for its arrays */
-PROC void place(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+/* the environment's description into the block's memory, which is handed out for its arrays; arrays: the fast part of it, or NULL;
+ * slow: the rest */
+PROC void place(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, char *slow, int single) {
   copy_words(&b->env, args->env + b->next, sizeof(sc_cuda_env));
   SYNC;
   ONCE {
-    sc_cuda_map m = {arrays, args->spill + (size_t)blockIdx.x * args->slow, args->fast - sizeof(sc_cuda_block), 0, 0, 1};
-    SC_FORGET(arrays);
+    sc_cuda_map m = {arrays, slow, arrays ? args->fast - sizeof(sc_cuda_block) : 0, 0, 0, 1};
+    if (arrays) SC_FORGET(arrays);
+    else b->env.near = 0;
     sc_cuda_place(&m, &b->env, single, &b->iterate, &b->judge, b->copy);
     attach(&b->iterate, b, &args->task);
     attach(&b->judge, b, &args->task);
@@ -42,18 +44,18 @@ FN void reuse(const sc_cuda_block *b) {
 
 /* and its numbers. The caller's matrices are taken in double: in float before all else, in the workspace of the certificate,
  * which lies over what is copied then */
-PROC void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, int single) {
+PROC void load(const sc_cuda_args *args, sc_cuda_block *b, char *arrays, char *slow, int single) {
   int ok = 1;
-  place(args, b, arrays, single);
+  place(args, b, arrays, slow, single);
   if (single && has_matrices(args)) {
     copy_pieces(b, SC_CUDA_LISTS);
-    reuse(b);
+    if (arrays) reuse(b);
     ok = take_matrices(args, &b->env, &b->judge);
-    place(args, b, arrays, single);
+    place(args, b, arrays, slow, single);
   }
   copy_pieces(b, 0);
   if (!single && has_matrices(args)) ok = take_matrices(args, &b->env, &b->iterate);
-  ONCE { b->earlier = b->iterations = 0, b->bad = !ok; }
+  ONCE { b->earlier = b->iterations = b->ended = 0, b->bad = !ok; }
   SYNC;
   assemble(args, b, single);
 }
@@ -118,18 +120,41 @@ PROC int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *
   return finite ? sc_verdict(&b->certificate, b->end) : SC_NOT_FINITE;
 }
 
-/* Of a kernel with `dual`: also the methods on the dual problem, and noslip. Apart, for they take registers and memory. */
+/* Of a kernel with `dual`: also the methods on the dual problem, and noslip. Apart, for they take registers and memory; AFTER_ROUNDS
+ * in its place: noslip, and Newton's method alone. */
+#define AFTER_ROUNDS 2
 template <int dual> static __device__ __forceinline__ void iterate(int method, const sc_pack *p, sc_work *w) {
-  if (dual && method == SC_PGS) pgs(p, w);
-  else if (dual && method == SC_DIRECT) direct(p, w);
-  else if (method == SC_CG) cg(p, w);
+  if (dual == 1 && method == SC_PGS) pgs(p, w);
+  else if (dual == 1 && method == SC_DIRECT) direct(p, w);
+  else if (dual != AFTER_ROUNDS && method == SC_CG) cg(p, w);
   else newton(p, w);
 }
 template <int dual> static __device__ __forceinline__ void iterate_narrow(int method, const sc_pack *p, sc_work *w) {
-  if (dual && method == SC_PGS) NARROW::pgs(p, w);
-  else if (dual && method == SC_DIRECT) NARROW::direct(p, w);
-  else if (method == SC_CG) NARROW::cg(p, w);
+  if (dual == 1 && method == SC_PGS) NARROW::pgs(p, w);
+  else if (dual == 1 && method == SC_DIRECT) NARROW::direct(p, w);
+  else if (dual != AFTER_ROUNDS && method == SC_CG) NARROW::cg(p, w);
   else NARROW::newton(p, w);
+}
+
+/* Of an environment that has been through the rounds of cuda_dense.inl: its answer, where they ended it; else the iteration goes on
+ * from where they left it. */
+PROC void resume(const sc_cuda_args *args, sc_cuda_block *b, int single) {
+  const sc_cuda_rounds *r = (const sc_cuda_rounds *)args->dense[b->next].memory;
+  const sc_pack *p = &b->env.pack;
+  sc_array from = r->block.iterate.a, to = r->ended ? b->iterate.a : p->num[single].warm;
+  EACH(i, p->nv4) {
+    if (single) ((float *)to)[i] = ((const float *)from)[i];
+    else ((double *)to)[i] = ((const double *)from)[i];
+  }
+  ONCE {
+    if (r->ended) {
+      b->iterations = r->block.iterations, b->end = r->block.end, b->ended = 1;
+    } else {
+      b->earlier = r->taken;
+      b->iterate.task.iterations -= r->taken, b->iterate.task.warmstart = 1;
+    }
+  }
+  SYNC;
 }
 
 /* the environment that is loaded; what float leaves unsolved is solved again in double */
@@ -141,9 +166,11 @@ template <int single, int dual> static __device__ __forceinline__ void solve(con
     store(args, b, w, SC_BAD_INPUT, 0);
     return;
   }
+  if (dual == AFTER_ROUNDS) resume(args, b, single);
   for (;; in_float = 0) {
-    if (in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
-    else iterate<dual>(args->method, p, w);
+    int there = dual == AFTER_ROUNDS && b->ended;
+    if (!there && in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
+    else if (!there) iterate<dual>(args->method, p, w);
     if (in_float || !single) widen(args, b, single);
     if (in_float) reuse(b);
     certify(p, w);
@@ -154,7 +181,7 @@ template <int single, int dual> static __device__ __forceinline__ void solve(con
     }
     status = judge(args, b, w, in_float);
     if (!in_float || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
-    ONCE { w->task = args->again, b->earlier = b->iterations; }
+    ONCE { w->task = args->again, b->earlier += b->iterations, b->ended = 0; }
     SYNC;
   }
   uint32_t flags = b->flags | (single && !in_float ? (uint32_t)SC_RETRIED_F64 : 0);
@@ -169,7 +196,7 @@ template <int single, int dual> static __device__ __forceinline__ void solve_all
     ONCE { b->next = atomicAdd(args->queue, 1u); }
     SYNC;
     if (b->next >= (uint32_t)args->nenv) break;
-    load(args, b, arrays, single);
+    load(args, b, arrays, args->spill + (size_t)blockIdx.x * args->slow, single);
     solve<single, dual>(args, b);
   }
   ONCE { /* the last block leaves the queue as it found it */

@@ -218,11 +218,17 @@ FN void cone_product(const sc_pack *p, int d, int row, const real *coef, const r
   }
 }
 
-/* H at the rows' curvature k and residual x */
-SHARED void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
+/* K J of elliptic contacts at the residual x, where some slide; else NULL, and their curvatures are those of scalar rows */
+FN real *cone_products(const sc_pack *p, sc_work *w, const real *x, int slides) {
   real *Z = slides ? w->Z : NULL;
   if (slides) CONES(p, if (w->used[row]) cone_product(p, d, row, coef, x, Z));
   SYNC;
+  return Z;
+}
+
+/* H at the rows' curvature k and residual x */
+SHARED void factor_hessian(const sc_pack *p, sc_work *w, const real *x, const real *k, int slides) {
+  real *Z = cone_products(p, w, x, slides);
   factor_job job = {&p->h, w->H, NUM(p, M), p, k, Z, w->used, w->pivot, 4 * SC_EPS};
   factor_any(&job, w);
 }

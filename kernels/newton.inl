@@ -13,18 +13,24 @@
 /* the rows' costs are quadratic along the step, or as good as that */
 FN mask one_quadratic(const iteration *st) { return either(not(st->notes.slides), le(st->step, splat(SMALL_STEP) * st->size)); }
 
-/* the lanes' Newton direction in v, zero in finished ones; their slope at the start in st */
+/* v is the lanes' Newton direction; it becomes zero in finished ones. Their slope at the start in st */
+FN void newton_descent(const sc_pack *p, sc_work *w, iteration *st) {
+  real *v = w->v, *g = w->g;
+  st->slope0 = dot(p, v, g);
+  /* no descent: nothing left but rounding, or broken numbers; either way the lane ends where it is */
+  finish(w, st, not(lt(st->slope0, splat(0))), SC_END_STALLED);
+  EACH(i, p->nv4) v[i] = sel(st->live, v[i], splat(0));
+  SYNC;
+}
+
+/* v from the factor of H */
 FN void newton_direction(const sc_pack *p, sc_work *w, iteration *st) {
   real *v = w->v, *g = w->g;
   EACH(i, p->nv4) v[i] = -g[i];
   SYNC;
   solve_lower(&p->h, w->H, v);
   solve_upper(&p->h, w->H, v);
-  st->slope0 = dot(p, v, g);
-  /* no descent: nothing left but rounding, or broken numbers; either way the lane ends where it is */
-  finish(w, st, not(lt(st->slope0, splat(0))), SC_END_STALLED);
-  EACH(i, p->nv4) v[i] = sel(st->live, v[i], splat(0));
-  SYNC;
+  newton_descent(p, w, st);
 }
 
 /* one step of every live lane */
@@ -83,6 +89,14 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   st->live = both(st->live, not(done));
 }
 
+/* Step `it` along v, and what follows from it: the pack to go on with, p itself or p with softened rows. at: that of this step;
+ * was: the lanes that were live before the direction was known */
+FN const sc_pack *newton_take(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, mask *soft, int it, mask was) {
+  newton_step(at, w, st);
+  newton_stop(at, w, st, it);
+  return it >= SOFTEN_AFTER ? soften(p, at, w, st, was, soft) : at;
+}
+
 PROC void newton(const sc_pack *p, sc_work *w) {
   const sc_pack *at = p;
   mask soft = never();
@@ -95,9 +109,7 @@ PROC void newton(const sc_pack *p, sc_work *w) {
     if (stale) factor_hessian(at, w, w->x, w->k, any(both(st.live, st.notes.slides)));
     newton_direction(at, w, &st);
     mask moves = st.live;
-    newton_step(at, w, &st);
-    newton_stop(at, w, &st, it);
-    if (it >= SOFTEN_AFTER) at = soften(p, at, w, &st, was, &soft);
+    at = newton_take(p, at, w, &st, &soft, it, was);
     mask left = either(st.notes.changed, st.notes.slides);
     behind = either(both(moves, left), both(not(moves), behind));
     stale = any(both(st.live, left));

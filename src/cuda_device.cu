@@ -1,4 +1,5 @@
 /* A CUDA device: opening and closing it, and the backend's table. */
+#include "cuda_blas.h"
 #include "cuda_private.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static int present(void) {
 /* the kernels may use all the shared memory that a block can have but for a little of their own */
 static int allow_shared(sc_device *d) {
   const sc_cuda_kernel kernels[] = {sc_cuda_warp_f32,      sc_cuda_warp_f64,      sc_cuda_block_f32,      sc_cuda_block_f64,
-                                    sc_cuda_dual_warp_f32, sc_cuda_dual_warp_f64, sc_cuda_dual_block_f32, sc_cuda_dual_block_f64};
+                                    sc_cuda_dual_warp_f32, sc_cuda_dual_warp_f64, sc_cuda_dual_block_f32, sc_cuda_dual_block_f64,
+                                    sc_cuda_dense_finish_f32, sc_cuda_dense_finish_f64};
   int most = 0;
   TRY(WHERE, cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, d->ordinal));
   most -= 1024;
@@ -60,6 +62,7 @@ static int open_device(int ordinal, void *stream, sc_device **out) {
 
 static void close_device(sc_device *d) {
   sc_cuda_scope scope(d->ordinal);
+  sc_cuda_blas_close(d->blas);
   if (d->own_stream) cudaStreamDestroy(d->stream);
   free(d);
 }

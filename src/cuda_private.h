@@ -9,6 +9,8 @@
 #include "softcon_cuda.h"
 
 /* kernels/cuda.cu */
+struct sc_cuda_blas;
+
 extern "C" {
 __global__ void sc_cuda_warp_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_warp_f64(const __grid_constant__ sc_cuda_args args);
@@ -18,6 +20,12 @@ __global__ void sc_cuda_dual_warp_f32(const __grid_constant__ sc_cuda_args args)
 __global__ void sc_cuda_dual_warp_f64(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_dual_block_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_dual_block_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_finish_f32(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_finish_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_begin_f32(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_begin_f64(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_step_f32(const __grid_constant__ sc_cuda_args args);
+__global__ void sc_cuda_dense_step_f64(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_rows(const __grid_constant__ sc_cuda_rows_args args);
 }
 typedef void (*sc_cuda_kernel)(const sc_cuda_args);
@@ -28,15 +36,31 @@ struct sc_device {
   size_t fast;              /* bytes of dynamic shared memory that a block may have */
   cudaStream_t stream;
   int own_stream;           /* made by the context */
+  sc_cuda_blas *blas;       /* cuda_blas.h; NULL before it is needed, and where the libraries are missing */
 };
 
 /* environments that teams of one size solve */
 typedef struct sc_cuda_launch {
   sc_cuda_kernel kernel;
   int threads, blocks;
+  int rounds;               /* its environments have been through rounds of batched dense routines */
   size_t shared;            /* bytes of a block */
   sc_cuda_args args;
 } sc_cuda_launch;
+
+/* Environments whose Newton steps are made by batched dense routines, and the memory that these share. cuda_dense.cu */
+typedef struct sc_cuda_large {
+  int count;                /* of the first in the table; 0: there are none */
+  int single;
+  int rounds;               /* that a run takes; what is not solved then goes on in one block */
+  int nchunk;               /* one after the other in the same memory: */
+  struct sc_cuda_chunk *chunk;
+  int ngroup;
+  struct sc_cuda_group *group;
+  char *memory;
+  size_t capacity;
+  char *tables;             /* on the device: sc_cuda_dense_bytes */
+} sc_cuda_large;
 
 struct sc_device_memory {
   sc_device *device;
@@ -53,8 +77,9 @@ struct sc_device_memory {
   char *spill;
   size_t capacity, spill_capacity;
   char *staged;             /* a copy of the block on the host, while it may still be read */
-  sc_cuda_launch launches[2]; /* large teams, small ones */
+  sc_cuda_launch launches[3]; /* large teams after rounds of dense routines, large teams, small ones */
   int nlaunch;
+  sc_cuda_large large;
 };
 
 /* SC_ERROR_DEVICE with the call, CUDA's words and its number; the thread's CUDA error is cleared. */
@@ -86,6 +111,18 @@ int sc_cuda_run(sc_device_memory *memory);
 int sc_cuda_wait(sc_device_memory *memory);
 int sc_cuda_download(sc_device_memory *memory);
 void sc_cuda_forget(sc_device_memory *memory);
+
+/* cuda_dense.cu: whether an environment goes through rounds of batched dense routines; and the sizes by which it is put in order,
+ * for a large one those of its class. */
+int sc_cuda_is_dense(const sc_pack *pack, int method);
+void sc_cuda_class(const sc_pack *pack, int *n, int *m);
+/* Bytes of the tables of n of them. Memory and tables for the first n of env; they are filled at `host`, to be sent to `at`. Where
+ * the libraries are missing, or the memory, large.count is 0: they go the way of the others. */
+size_t sc_cuda_dense_bytes(int n);
+int sc_cuda_dense_plan(sc_device_memory *memory, const sc_device_job *job, const sc_cuda_env *env, int n, char *host, char *at);
+/* The rounds, and after them the launch. */
+int sc_cuda_dense_run(sc_device_memory *memory, const sc_cuda_launch *finish);
+void sc_cuda_dense_forget(sc_device_memory *memory);
 
 /* Have runs use the arrays of the last upload. cuda_arrays.cu */
 void sc_cuda_own_arrays(sc_device_memory *memory);

@@ -11,15 +11,23 @@
 #define SQUARES (SC_DIRECT_ROWS / 4 + 1) /* sizes that the square of SC_DIRECT can have, in blocks */
 
 /* offsets in the block: what is uploaded, in one piece; square: of the lists for each size that occurs, else 0 */
-typedef struct layout { size_t env, numbers, results, queue, rows, bytes, square[SQUARES]; } layout;
+typedef struct layout { size_t env, dense, numbers, results, queue, rows, bytes, square[SQUARES]; } layout;
 
 static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 
 /* the teams' environments apart, and the largest of each first, so that none is left over at the end */
 static int before(const void *a, const void *b) {
   const sc_pack *x = &(*(const sc_slot *const *)a)->pack, *y = &(*(const sc_slot *const *)b)->pack;
-  if (x->nb != y->nb) return x->nb > y->nb ? -1 : 1;
-  return (x->nefc < y->nefc) - (x->nefc > y->nefc);
+  int n[2], m[2];
+  sc_cuda_class(x, &n[0], &m[0]), sc_cuda_class(y, &n[1], &m[1]);
+  return n[0] != n[1] ? (n[0] > n[1] ? -1 : 1) : (m[0] < m[1]) - (m[0] > m[1]);
+}
+
+/* environments for batched dense routines */
+static int count_dense(const sc_device_job *job) {
+  int n = 0;
+  for (int i = 0; i < job->npack; i++) n += sc_cuda_is_dense(&job->slots[i].pack, job->method);
+  return n;
 }
 
 /* bytes of the pattern of Y, yadr and then ycol; 0: nothing needs it */
@@ -36,7 +44,8 @@ static layout lay_out(const sc_device_job *job) {
   layout l;
   memset(&l, 0, sizeof l);
   sc_results none;
-  l.numbers = round64((size_t)job->npack * sizeof(sc_cuda_env));
+  l.dense = round64((size_t)job->npack * sizeof(sc_cuda_env));
+  l.numbers = l.dense + round64(sc_cuda_dense_bytes(count_dense(job)));
   l.results = l.numbers;
   for (int i = 0; i < job->npack; i++) l.results += round64(job->slots[i].bytes) + round64(dual_bytes(&job->slots[i].pack));
   for (int i = 0; i < job->npack; i++) {
@@ -172,16 +181,19 @@ static int make_launches(sc_device_memory *m, const sc_device_job *job, const la
   const sc_cuda_kernel kernels[2][2][2] = {{{sc_cuda_block_f64, sc_cuda_block_f32}, {sc_cuda_warp_f64, sc_cuda_warp_f32}},
                                            {{sc_cuda_dual_block_f64, sc_cuda_dual_block_f32}, {sc_cuda_dual_warp_f64, sc_cuda_dual_warp_f32}}};
   int dual = job->method == SC_PGS || job->method == SC_DIRECT || job->task.noslip_iterations > 0;
-  int first = 0, large = 0;
+  int first = 0, large = m->large.count;
   while (large < job->npack && env[large].pack.nb > SC_WARP_BLOCKS) large++;
   m->nlaunch = 0;
-  for (int k = 0; k < 2; k++) {
-    int n = k == 0 ? large : job->npack - large;
+  const int end[3] = {m->large.count, large, job->npack};
+  for (int k = 0; k < 3; k++) {
+    int n = end[k] - first;
     if (n == 0) continue;
     sc_cuda_launch *l = &m->launches[m->nlaunch];
     memset(l, 0, sizeof *l);
-    l->kernel = kernels[dual][k][job->single];
-    l->threads = k == 0 ? SC_TEAM_LARGE : SC_TEAM_SMALL;
+    l->kernel = kernels[dual][k == 2][job->single];
+    if (k == 0) l->kernel = job->single ? sc_cuda_dense_finish_f32 : sc_cuda_dense_finish_f64;
+    l->threads = k == 2 ? SC_TEAM_SMALL : SC_TEAM_LARGE;
+    l->rounds = k == 0;
     l->args.env = (const sc_cuda_env *)(m->block + at->env) + first;
     l->args.nenv = n, l->args.method = job->method, l->args.retry = job->retry;
     l->args.queue = (uint32_t *)(m->block + at->queue) + 2 * k;
@@ -256,7 +268,8 @@ static int fill(sc_device_memory *m, const sc_device_job *job, const layout *at,
   sc_results_point(&m->there, m->block + at->results, job->sizes);
   memcpy(host + at->results, job->results->block, sc_results_point(&m->there, m->block + at->results, job->sizes));
   memset(host + at->queue, 0, 64);
-  int code = make_launches(m, job, at, env);
+  int code = sc_cuda_dense_plan(m, job, env, count_dense(job), host + at->dense, m->block + at->dense);
+  if (!code) code = make_launches(m, job, at, env);
   if (!code) code = reserve_spill(m);
   sc_cuda_own_arrays(m);
   return code ? code : send(m, at->bytes);
@@ -296,7 +309,7 @@ int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job 
   *memory = m;
   int code = SC_OK;
   if (m) {
-    m->device = d, m->results = job->results, m->sizes = job->sizes, m->nlaunch = 0;
+    m->device = d, m->results = job->results, m->sizes = job->sizes, m->nlaunch = m->large.count = 0;
     if (m->staged) code = sc_cuda_wait(m);
     if (!code) drop_staged(m);
     if (!code) m->staged = (char *)calloc(1, at.bytes);
@@ -316,6 +329,7 @@ void sc_cuda_forget(sc_device_memory *m) {
   sc_cuda_scope scope(m->device->ordinal);
   if (m->block) cudaFree(m->block);
   if (m->spill) cudaFree(m->spill);
+  sc_cuda_dense_forget(m);
   drop_staged(m);
   free(m->con_offset), free(m->M_offset);
   free(m);
@@ -328,6 +342,11 @@ int sc_cuda_run(sc_device_memory *m) {
   TRY("sc_solver_run", scope.error);
   for (int k = 0; k < m->nlaunch; k++) {
     sc_cuda_launch *l = &m->launches[k];
+    if (l->rounds) {
+      int code = sc_cuda_dense_run(m, l);
+      if (code) return code;
+      continue;
+    }
     void *args[] = {&l->args};
     dim3 blocks((unsigned)l->blocks), threads((unsigned)l->threads);
     TRY("sc_solver_run", cudaLaunchKernel(l->kernel, blocks, threads, args, l->shared, m->device->stream));

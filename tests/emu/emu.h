@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <utility>
 #define __CUDACC__ 1
 #define EMU 1
@@ -69,8 +70,9 @@ extern Lane *cur;
 extern dim3 blk, gdim, bdim;
 struct Counters {
   long launches, blocks, barriers, exchanges, copied, shared_max, allocs, live, api, races, loads, stores, read, written,
-      touched, asked_threads, asked_shared;
+      touched, asked_threads, asked_shared, library;
 } extern n;
+extern int libraries; // 0: not there; 2: there, but every factor fails
 uint64_t meet(int op, unsigned mask, uint64_t v, int src, const char *file, int line);
 void gap(void *p);    // a guarded gap after an array carved out of shared memory
 void forget(void *p); // the gaps are checked and gone; shared bytes from p on are unset again
@@ -78,6 +80,11 @@ cudaError_t launch(void *f, void (*call)(void *, void **), dim3 g, dim3 b, void 
                    size_t shared, Stream *s);
 cudaError_t attr(const void *f, int bytes);
 cudaError_t occupancy(int *blocks, int threads, size_t shared);
+// A library's call (blas.cpp): counted, and perhaps failed, like one of the runtime's; f runs at its place in the stream. There it
+// tells what device memory it reads and writes.
+cudaError_t library(const std::function<void()> &f, Stream *s);
+void reads(const void *p, size_t bytes);
+void writes(void *p, size_t bytes);
 template <class... A, size_t... I> EMU_NS void call(void (*f)(A...), void **a, std::index_sequence<I...>) {
   f(*(A *)a[I]...);
 }

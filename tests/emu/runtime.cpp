@@ -162,6 +162,7 @@ static void stuck(const char *what) {
 }
 static void joined(const int *g, int k);
 static void known(void *p, size_t k); // these lanes met at a barrier; device bytes that now hold something
+static bool unwritten(const void *p, size_t k); // some of these hold nothing
 static void go(int *g, int k) {       // release lanes, in the order of the seed
   if (policy == 1)
     std::reverse(g, g + k);
@@ -315,5 +316,6 @@ void forget(void *p) {
 #else
 static void emu::joined(const int *, int) {}
 static void emu::known(void *, size_t) {}
+static bool emu::unwritten(const void *, size_t) { return false; }
 static void emu::unknown(char *) {}
 #endif

@@ -189,6 +189,26 @@ cudaError_t launch(void *f, void (*call)(void *, void **), dim3 g, dim3 b, void 
     kernel = 0;
   });
 }
+cudaError_t library(const std::function<void()> &f, Stream *s) {
+  API return enqueue(s, [=] {
+    n.library++;
+    f();
+  });
+}
+static void must_be(const void *p, size_t k) {
+  if (!device(p, k))
+    fail("a library's call is handed memory that is not the device's");
+}
+void reads(const void *p, size_t k) {
+  must_be(p, k);
+  if (unwritten(p, k))
+    fail("a library's call reads device memory nobody wrote");
+}
+void writes(void *p, size_t k) {
+  must_be(p, k);
+  known(p, k);
+}
+int libraries = 1;
 } // namespace emu
 using namespace emu;
 EMU_NAME(EMU_MAIN)
@@ -403,6 +423,7 @@ extern "C" void emu_seed(long seed) {
   emu::drain(0);
   policy = seed;
 }
+extern "C" void emu_libraries(int how) { emu::libraries = how; }
 extern "C" void emu_fail(long after) { failat = after > 0 ? n.api + after : 0; }
 extern "C" long emu_count(const char *name) {
   const std::pair<const char *, long> all[] = {{"launches", n.launches},  {"blocks", n.blocks},
@@ -414,6 +435,7 @@ extern "C" long emu_count(const char *name) {
                                                {"written", n.written},    {"touched", n.touched},
                                                {"stores", n.stores},      {"streams", (long)streams.size()},
                                                {"asked threads", n.asked_threads},
+                                               {"library", n.library},
                                                {"asked shared", n.asked_shared}};
   for (auto &x : all)
     if (!strcmp(x.first, name))

@@ -58,6 +58,10 @@ static void known(void *p, size_t k) {
   setup();
   memset(dknown + ((char *)p - dev), 1, k);
 }
+static bool unwritten(const void *p, size_t k) {
+  setup();
+  return memchr(dknown + ((const char *)p - dev), 0, k);
+}
 static void tell(const char *what, int l, uint32_t pc, int l2, uint32_t pc2, uintptr_t a) {
   if (!seen.insert({pc, pc2}).second)
     return;

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* A counter: launches, blocks, barriers, exchanges, copied, shared, allocations, live, calls, streams; and in the race build
+/* A counter: launches, library (calls of cuBLAS and cuSOLVER that have run), blocks, barriers, exchanges, copied, shared, allocations, live, calls, streams; and in the race build
  * races, loads, stores (of shared memory), read, written (bytes of device memory; those that several lanes
  * take between two meetings count once), touched (distinct ones in a launch). And of the last question after a kernel's
  * occupancy: asked threads, asked shared. */
@@ -16,6 +16,9 @@ long emu_count(const char *name);
 
 /* The n-th CUDA call from now fails; 0: none. */
 void emu_fail(long n);
+
+/* cuBLAS and cuSOLVER: 0 they are not found, 1 they are, as to begin with, 2 but every factor fails. */
+void emu_libraries(int how);
 
 /* Another order of lanes, blocks and streams: 0 ascending, 1 descending, others shuffled. */
 void emu_seed(long seed);

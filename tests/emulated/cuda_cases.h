@@ -23,6 +23,8 @@ static inline void set_case(test_run *t, int env, int which, int seed) {
   free_problem(&q);
 }
 
+#define DENSE_ROUNDS 20 /* SC_DENSE_ROUNDS of kernels/cuda.h, which C does not read */
+
 /* mixed precision is not one of the device's */
 #define EACH_CUDA_PRECISION(p) for (int p = SC_F64; p <= SC_F32; p++)
 

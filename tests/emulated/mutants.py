@@ -22,10 +22,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = "tests/emulated/emulated_test_cuda_answers_race"
-PROGRAMS = (PROGRAM, "tests/emulated/emulated_test_cuda_rows_race", "tests/emulated/emulated_test_cuda_arrays_race")
+PROGRAMS = (PROGRAM, "tests/emulated/emulated_test_cuda_rows_race", "tests/emulated/emulated_test_cuda_arrays_race",
+            "tests/emulated/emulated_test_cuda_large_race")
 # what cuda.cu includes, and in there functions that the device never calls
 FILES = ("lane.h", "products.inl", "rows.inl", "factor.inl", "linesearch.inl", "iterate.inl", "newton.inl", "cg.inl", "dual.inl", "pgs.inl",
-         "direct.inl", "certificate.inl", "noslip.inl", "cuda_rows.inl", "cuda_solve.inl")
+         "direct.inl", "certificate.inl", "noslip.inl", "cuda_rows.inl", "cuda_solve.inl", "dense.inl", "cuda_dense.inl")
 HOST_ONLY = ("prepare",)
 BARRIER = re.compile(r"\bSYNC;")
 

@@ -166,7 +166,8 @@ Test(cuda_rows, a_graph_is_replayed_after_parameters_have_changed) {
       cuda_graph_replay(graph, stream);
       CALL(sc_solver_result(s.t.solver, &s.t.r));
       cr_expect_eq(counted_since(allocations), 0);
-      cr_expect_leq(counted_since(launches), 2, "%ld launches", counted_since(launches)); /* one a size of teams */
+      int rounds = racing() ? 0 : 1 + DENSE_ROUNDS + 1; /* of the largest case */
+      cr_expect_leq(counted_since(launches), 2 + rounds, "%ld launches", counted_since(launches)); /* one a size of teams */
       expect_the_cpu(&s, precision, "swept");
       expect_fresh_bits(&s, precision, "swept");
       allocations = count_from("allocations"), launches = count_from("launches");
