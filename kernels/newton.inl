@@ -72,7 +72,7 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   if (it > 0) {
     floor = both(both(st->full, not(st->notes.changed)), one_quadratic(st));
     mask idle = le(splat(0.25) * before, st->norm), tiny = le(st->step, splat(64 * SC_EPS * 64 * SC_EPS) * st->size);
-    if (!SC_SINGLE) floor = both(floor, idle), tiny = both(tiny, either(idle, not(st->stiff)));
+    if (!SC_SINGLE) floor = both(floor, idle), tiny = both(tiny, either(idle, not(soft_lanes(w, SOFT_STIFF))));
     floor = either(floor, tiny);
   }
   mask done = both(st->live, either(converged, floor));
@@ -85,8 +85,7 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
 
 PROC void newton(const sc_pack *p, sc_work *w) {
   const sc_pack *at = p;
-  softening soft;
-  soft.on = never(), soft.left = splat(0);
+  soften_reset(w);
   iteration st = start(p, w);
   newton_stop(p, w, &st, 0);
   int stale = 1; /* the factor is not that of the live lanes' zones */
@@ -98,7 +97,7 @@ PROC void newton(const sc_pack *p, sc_work *w) {
     mask moves = st.live;
     newton_step(at, w, &st);
     newton_stop(at, w, &st, it);
-    if (it >= SOFTEN_AFTER) at = soften(p, at, w, &st, &soft, was);
+    if (it >= SOFTEN_AFTER) at = soften(p, at, w, &st, was, it);
     mask left = either(st.notes.changed, st.notes.slides);
     behind = either(both(moves, left), both(not(moves), behind));
     stale = any(both(st.live, left));
