@@ -92,15 +92,15 @@ typedef struct sc_cuda_copy {
 typedef struct alignas(16) sc_cuda_block {
   sc_cuda_env env;
   sc_work iterate, judge;
+  sc_pack view;             /* of both, one after the other */
   sc_cuda_copy copy[SC_CUDA_PIECES];
   sc_certificate certificate;
   int32_t iterations, end, stale;
   int32_t changed;          /* noslip moved some force */
   int32_t bad;              /* some number is not valid */
-  uint32_t flags;           /* sc_flag of the rows */
+  uint32_t flags;           /* sc_flag of the rows and of the solve */
   int32_t earlier;          /* iterations in float, before it is solved again */
   uint32_t next;            /* environment that is being solved */
-  sc_pack view;             /* of the iteration: sc_work */
   int32_t ended;            /* its iteration, before this launch */
 } sc_cuda_block;
 

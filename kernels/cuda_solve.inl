@@ -6,9 +6,9 @@ FN void copy_words(void *to, const void *from, size_t bytes) {
 }
 
 FN void attach(sc_work *w, sc_cuda_block *b, const sc_task *task) {
-  w->task = *task, w->view = &b->view;
+  w->task = *task;
   w->iterations = &b->iterations, w->end = &b->end, w->stale = &b->stale, w->changed = &b->changed;
-  w->fresh = 0;
+  w->view = &b->view, w->fresh = 0;
   w->gap = &b->certificate.gap, w->floor = &b->certificate.floor, w->bound = &b->certificate.bound;
   w->objective = &b->certificate.objective, w->solved = &b->certificate.solved;
 }
@@ -112,9 +112,9 @@ PROC void store(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work 
 }
 
 /* the word for what stands in the workspace of the certificate */
-PROC int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int in_float) {
+PROC int judge(const sc_cuda_args *args, const sc_cuda_block *b, const sc_work *w, int narrow) {
   const sc_pack *p = &b->env.pack;
-  if (in_float && b->env.beyond_float) return SC_NOT_FINITE;
+  if (narrow && b->env.beyond_float) return SC_NOT_FINITE;
   if (!(*NUM(p, alive) > 0)) return SC_NOT_SPD;
   int finite = answer_is_finite(args, w, b->env.env, p->nv4);
   return finite ? sc_verdict(&b->certificate, b->end) : SC_NOT_FINITE;
@@ -157,34 +157,43 @@ PROC void resume(const sc_cuda_args *args, sc_cuda_block *b, int single) {
   SYNC;
 }
 
+/* whether the iteration is in float: asked anew each time, as registers are full */
+FN int in_float(const sc_cuda_block *b, int single) { return single && !(b->flags & SC_RETRIED_F64); }
+
+/* a call, so that what it copies is not read ahead of the iteration, into registers */
+PROC void again_in_double(const sc_cuda_args *args, sc_cuda_block *b) {
+  SYNC;
+  ONCE { b->judge.task = args->again, b->earlier += b->iterations, b->ended = 0, b->flags |= SC_RETRIED_F64; }
+  SYNC;
+}
+
 /* the environment that is loaded; what float leaves unsolved is solved again in double */
 template <int single, int dual> static __device__ __forceinline__ void solve(const sc_cuda_args *args, sc_cuda_block *b) {
   const sc_pack *p = &b->env.pack;
   sc_work *w = single ? &b->judge : &b->iterate;
-  int status, in_float = single;
+  int status;
   if (b->bad) {
     store(args, b, w, SC_BAD_INPUT, 0);
     return;
   }
   if (dual == AFTER_ROUNDS) resume(args, b, single);
-  for (;; in_float = 0) {
+  for (;;) {
     int there = dual == AFTER_ROUNDS && b->ended;
-    if (!there && in_float) iterate_narrow<dual>(args->method, p, &b->iterate);
+    if (!there && in_float(b, single)) iterate_narrow<dual>(args->method, p, &b->iterate);
     else if (!there) iterate<dual>(args->method, p, w);
-    if (in_float || !single) widen(args, b, single);
-    if (in_float) reuse(b);
+    if (in_float(b, single) || !single) widen(args, b, single);
+    if (in_float(b, single)) reuse(b);
     certify(p, w);
     SYNC;
     if (dual && args->task.noslip_iterations > 0) {
       noslip(p, w);
       SYNC;
     }
-    status = judge(args, b, w, in_float);
-    if (!in_float || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
-    ONCE { w->task = args->again, b->earlier += b->iterations, b->ended = 0; }
-    SYNC;
+    status = judge(args, b, w, in_float(b, single));
+    if (!in_float(b, single) || !args->retry || status == SC_SOLVED || status == SC_NOT_SPD) break;
+    again_in_double(args, b);
   }
-  uint32_t flags = b->flags | (single && !in_float ? (uint32_t)SC_RETRIED_F64 : 0);
+  uint32_t flags = b->flags;
   if (dual && args->task.noslip_iterations > 0 && b->changed) flags |= SC_NOSLIP_APPLIED;
   store(args, b, w, status, flags);
 }

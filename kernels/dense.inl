@@ -5,8 +5,7 @@
 /* The iteration between two steps; SC_NEWTON_BYTES at most. */
 typedef struct newton_state {
   iteration st;
-  mask soft;                /* of multipliers.inl: rows are soft now */
-  int softened;             /* or have been, and those of w->view are read */
+  int softened;             /* rows of w->view are read */
 } newton_state;
 static_assert(sizeof(newton_state) <= SC_NEWTON_BYTES, "SC_NEWTON_BYTES is too small");
 
@@ -89,10 +88,10 @@ FN void dense_direction(const sc_pack *p, sc_work *w, const sc_cuda_dense *dense
   newton_descent(p, w, st);
 }
 
-FN void dense_keep(sc_cuda_rounds *r, const iteration *st, mask soft, int softened, int taken, int ended) {
+FN void dense_keep(sc_cuda_rounds *r, const iteration *st, int softened, int taken, int ended) {
   ONCE {
     newton_state *kept = (newton_state *)r->newton;
-    kept->st = *st, kept->soft = soft, kept->softened = softened;
+    kept->st = *st, kept->softened = softened;
     r->taken = taken, r->ended = ended;
   }
 }
@@ -101,12 +100,13 @@ FN void dense_keep(sc_cuda_rounds *r, const iteration *st, mask soft, int soften
 PROC void dense_begin(const sc_pack *p, sc_cuda_rounds *r, const sc_cuda_dense *dense, int valid) {
   sc_work *w = &r->block.iterate;
   EACH(i, SC_NEWTON_BYTES) r->newton[i] = 0; /* structures are copied with their gaps */
+  soften_reset(w);
   iteration st = start(p, w);
   if (!valid) st.live = never();
   newton_stop(p, w, &st, 0);
   dense_jacobian(p, dense);
   dense_fill(p, w, dense, any(st.notes.slides));
-  dense_keep(r, &st, never(), 0, 0, !any(st.live));
+  dense_keep(r, &st, 0, 0, !any(st.live));
 }
 
 /* a step, and what the next one is made from; last: there is none in this way */
@@ -116,11 +116,10 @@ PROC void dense_step(const sc_pack *p, sc_cuda_rounds *r, const sc_cuda_dense *d
   const sc_pack *at = kept->softened ? w->view : p;
   iteration st = kept->st;
   int it = r->taken + 1;
-  mask soft = kept->soft;
   mask was = st.live;
   dense_direction(at, w, dense, &st);
-  at = newton_take(p, at, w, &st, &soft, it, was);
+  at = newton_take(p, at, w, &st, it, was);
   int ended = !any(st.live) || it >= w->task.iterations;
   if (!ended && !last) dense_fill(at, w, dense, any(st.notes.slides));
-  dense_keep(r, &st, soft, at != p, it, ended);
+  dense_keep(r, &st, at != p, it, ended);
 }

@@ -18,7 +18,6 @@ typedef struct {
   real norm;           /* |g| */
   row_notes notes;
   mask full;           /* the step was taken whole, or nearly */
-  mask stiff;          /* newton: lanes that have come to multipliers.inl */
 } iteration;
 
 /* forces and gradient at the trial point, from x1 and Ma1 there; for others to read after the next SYNC. first: there is no iterate to compare with */
@@ -77,7 +76,7 @@ FN iteration start(const sc_pack *p, sc_work *w) {
   iteration it;
   starting_point(p, w);
   it.live = lt(splat(0), *NUM(p, alive));
-  it.full = it.stiff = never();
+  it.full = never();
   it.step = it.size = it.norm = it.slope0 = it.slope1 = splat(0);
   it.smooth = dot(p, NUM(p, s), NUM(p, tau));
   EACH(l, SC_LANES) w->iterations[l] = 0, w->end[l] = SC_END_LIMIT;

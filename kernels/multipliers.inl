@@ -14,6 +14,15 @@
 #define SOFTEN_TO 1e3       /* which becomes this */
 #define HARD_STEPS 3        /* on the problem itself, between rounds */
 
+/* In w->lane, one number for each lane: 1 where its contacts are soft now; 1 where it has ever come here; the step after which the next
+ * round begins. In memory, for a device's registers are full. */
+enum { SOFT_ON, SOFT_STIFF, SOFT_UNTIL };
+
+FN mask soft_lanes(const sc_work *w, int which) {
+  const real *lane = w->lane;
+  return lt(splat(0), lane[which]);
+}
+
 /* in w->soft: D, aref, multipliers, and the contacts' numbers */
 FN real *soft_rows(const sc_pack *p, const sc_work *w, int which) { return (real *)w->soft + which * p->nefc; }
 
@@ -52,7 +61,14 @@ PROC mask stiff_sliding(const sc_pack *p, const real *k) {
   return anywhere(stiff);
 }
 
-/* at first: every row as it is, and no round has ended anywhere. w->view: the pack with the rows of `soft` in place of its own */
+/* before the first step: no lane has come here */
+FN void soften_reset(sc_work *w) {
+  real *lane = w->lane;
+  ONCE { lane[SOFT_ON] = lane[SOFT_STIFF] = lane[SOFT_UNTIL] = splat(0); }
+  SYNC;
+}
+
+/* at first: every row as it is, and no round has ended anywhere */
 PROC void soften_begin(const sc_pack *p, sc_work *w) {
   const real *D = NUM(p, D), *aref = NUM(p, aref), *cone = NUM(p, cone);
   real *Dh = soft_rows(p, w, 0), *ah = soft_rows(p, w, 1), *l = soft_rows(p, w, 2), *ch = soft_rows(p, w, 3);
@@ -63,65 +79,69 @@ PROC void soften_begin(const sc_pack *p, sc_work *w) {
   EACH(i, cones) ch[i] = cone[i];
   EACH(i, p->nv4) z[i] = a[i];
   ONCE {
-    *(real *)w->lane = splat(0);
-    sc_numbers *n = &w->view->num[SC_SINGLE];
-    *w->view = *p;
-    n->D = Dh, n->aref = ah, n->cone = ch;
+    sc_pack *view = w->view;
+    *view = *p;
+    view->num[SC_SINGLE].D = Dh, view->num[SC_SINGLE].aref = ah, view->num[SC_SINGLE].cone = ch;
   }
   SYNC;
 }
 
-/* Other rows in these lanes, soft in those of `on`, and everything at the iterate again, in those of `anew` at w->z. Returns the lanes
- * where some contact slides. */
-PROC mask soften_switch(const sc_pack *p, sc_work *w, mask lanes, mask on, mask anew) {
-  const sc_pack *view = w->view;
-  real *a = w->a, *a1 = w->a1, *z = w->z, *x = w->x, *x1 = w->x1, *Ma = w->Ma, *Ma1 = w->Ma1, *f = w->f, *f1 = w->f1;
-  real *k = w->k, *k1 = w->k1, *g = w->g, *g1 = w->g1;
-  CONES(p, soften_contact(p, w, d, row, coef, lanes, on));
-  EACH(i, p->nv4) a1[i] = sel(anew, z[i], a[i]);
-  SYNC;
-  recompute_trial(view, w);
-  EACH(i, p->nv4) Ma1[i] = sel(lanes, Ma1[i], Ma[i]);
-  EACH(r, p->nefc) x1[r] = sel(lanes, x1[r], x[r]);
-  SYNC;
-  row_notes notes = at_trial(view, w, 1);
-  EACH(i, p->nv4) g1[i] = sel(lanes, g1[i], g[i]);
-  EACH(r, p->nefc) f1[r] = sel(lanes, f1[r], f[r]), k1[r] = sel(lanes, k1[r], k[r]);
-  accept(w);
-  return notes.slides;
-}
-
-/* Rounds that have ended in these lanes: their forces are the next multipliers, from where they have come to. */
-PROC void soften_take(const sc_pack *p, sc_work *w, mask solved) {
+/* Other rows: soft in the lanes of `on`, of which `fresh` come here for the first time; those of the problem in `solved`, where a round
+ * ends after `it` steps, with its forces as l. The trial point becomes the iterate, or w->z where a round begins anew. */
+PROC void soften_rows(const sc_pack *p, sc_work *w, mask fresh, mask on, mask solved, int it) {
   const real *f = w->f, *a = w->a;
-  real *l = soft_rows(p, w, 2), *z = w->z;
+  real *a1 = w->a1, *z = w->z, *l = soft_rows(p, w, 2), *lane = w->lane;
+  mask lanes = either(on, solved), anew = both(on, soft_lanes(w, SOFT_STIFF));
   EACH(r, p->nefc) l[r] = sel(solved, f[r], l[r]);
-  EACH(i, p->nv4) z[i] = sel(solved, a[i], z[i]);
+  EACH(i, p->nv4) {
+    z[i] = sel(solved, a[i], z[i]);
+    a1[i] = sel(anew, z[i], a[i]);
+  }
   SYNC;
-  EACH(e, SC_LANES) if (lane_is(solved, e)) w->end[e] = SC_END_LIMIT;
+  CONES(p, soften_contact(p, w, d, row, coef, lanes, on));
+  ONCE {
+    lane[SOFT_ON] = sel(lanes, sel(on, splat(1), splat(0)), lane[SOFT_ON]);
+    lane[SOFT_STIFF] = sel(fresh, splat(1), lane[SOFT_STIFF]);
+    lane[SOFT_UNTIL] = sel(solved, splat(it + HARD_STEPS), lane[SOFT_UNTIL]);
+  }
+  SYNC;
 }
 
-/* After a step; was: the lanes that were live before it; on: of those in st->stiff, the lanes whose contacts are soft now. Returns
- * the pack to go on with. In w->lane: steps on the problem itself before the next round. */
-FN const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, mask was, mask *soft) {
-  mask fresh = both(both(st->live, not(st->stiff)), stiff_sliding(p, w->k));
-  if (at == p && !any(fresh)) return p;
-  if (at == p) soften_begin(p, w);
-  mask solved = both(both(*soft, both(was, not(st->live))), finite_lane(st->norm)); /* a round has ended */
-  mask hard = both(both(st->live, st->stiff), not(*soft));
-  real *steps = w->lane, left = *steps - splat(1);
-  mask again = both(hard, le(left, splat(0)));
+/* n numbers stay as they were but in these lanes */
+FN void only_in(mask lanes, int n, real *at_trial, const real *before) {
+  EACH(i, n) at_trial[i] = sel(lanes, at_trial[i], before[i]);
+}
+
+/* everything at the iterate again, which is the trial point, in these lanes */
+FN void soften_again(const sc_pack *p, sc_work *w, iteration *st, mask lanes) {
+  recompute_trial(w->view, w);
+  only_in(lanes, p->nv4, w->Ma1, w->Ma);
+  only_in(lanes, p->nefc, w->x1, w->x);
   SYNC;
-  ONCE { *steps = sel(solved, splat(HARD_STEPS), left); }
-  mask on = either(fresh, again), lanes = either(on, solved);
-  if (!any(lanes)) return w->view;
-  soften_take(p, w, solved);
-  st->live = either(st->live, solved);
-  mask slides = soften_switch(p, w, lanes, on, both(both(lanes, on), st->stiff));
-  st->notes.slides = either(both(lanes, slides), both(not(lanes), st->notes.slides));
+  row_notes notes = at_trial(w->view, w, 1);
+  only_in(lanes, p->nv4, w->g1, w->g);
+  only_in(lanes, p->nefc, w->f1, w->f);
+  only_in(lanes, p->nefc, w->k1, w->k);
+  accept(w);
+  st->notes.slides = either(both(lanes, notes.slides), both(not(lanes), st->notes.slides));
   st->notes.changed = either(st->notes.changed, lanes);
   st->norm = sel(lanes, root(dot(p, w->g, w->g)), st->norm);
-  st->stiff = either(st->stiff, fresh);
-  *soft = either(both(*soft, not(lanes)), on);
+}
+
+/* After step `it`; was: the lanes that were live before it. Returns the pack to go on with. */
+FN const sc_pack *soften(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, mask was, int it) {
+  mask stiff = soft_lanes(w, SOFT_STIFF), soft = soft_lanes(w, SOFT_ON);
+  mask fresh = both(both(st->live, not(stiff)), stiff_sliding(p, w->k));
+  if (at == p && !any(fresh)) return p;
+  if (at == p) soften_begin(p, w);
+  const real *lane = w->lane;
+  mask solved = both(both(soft, both(was, not(st->live))), finite_lane(st->norm)); /* a round has ended */
+  mask again = both(both(both(st->live, stiff), not(soft)), le(lane[SOFT_UNTIL], splat(it)));
+  mask on = either(fresh, again), lanes = either(on, solved);
+  if (!any(lanes)) return w->view;
+  EACH(e, SC_LANES) if (lane_is(solved, e)) w->end[e] = SC_END_LIMIT;
+  st->live = either(st->live, solved);
+  soften_rows(p, w, fresh, on, solved, it);
+  soften_again(p, w, st, lanes);
   return w->view;
 }

@@ -78,7 +78,7 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
   if (it > 0) {
     floor = both(both(st->full, not(st->notes.changed)), one_quadratic(st));
     mask idle = le(splat(0.25) * before, st->norm), tiny = le(st->step, splat(64 * SC_EPS * 64 * SC_EPS) * st->size);
-    if (!SC_SINGLE) floor = both(floor, idle), tiny = both(tiny, either(idle, not(st->stiff)));
+    if (!SC_SINGLE) floor = both(floor, idle), tiny = both(tiny, either(idle, not(soft_lanes(w, SOFT_STIFF))));
     floor = either(floor, tiny);
   }
   mask done = both(st->live, either(converged, floor));
@@ -91,15 +91,15 @@ FN void newton_stop(const sc_pack *p, sc_work *w, iteration *st, int it) {
 
 /* Step `it` along v, and what follows from it: the pack to go on with, p itself or p with softened rows. at: that of this step;
  * was: the lanes that were live before the direction was known */
-FN const sc_pack *newton_take(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, mask *soft, int it, mask was) {
+FN const sc_pack *newton_take(const sc_pack *p, const sc_pack *at, sc_work *w, iteration *st, int it, mask was) {
   newton_step(at, w, st);
   newton_stop(at, w, st, it);
-  return it >= SOFTEN_AFTER ? soften(p, at, w, st, was, soft) : at;
+  return it >= SOFTEN_AFTER ? soften(p, at, w, st, was, it) : at;
 }
 
 PROC void newton(const sc_pack *p, sc_work *w) {
   const sc_pack *at = p;
-  mask soft = never();
+  soften_reset(w);
   iteration st = start(p, w);
   newton_stop(p, w, &st, 0);
   int stale = 1; /* the factor is not that of the live lanes' zones */
@@ -109,7 +109,7 @@ PROC void newton(const sc_pack *p, sc_work *w) {
     if (stale) factor_hessian(at, w, w->x, w->k, any(both(st.live, st.notes.slides)));
     newton_direction(at, w, &st);
     mask moves = st.live;
-    at = newton_take(p, at, w, &st, &soft, it, was);
+    at = newton_take(p, at, w, &st, it, was);
     mask left = either(st.notes.changed, st.notes.slides);
     behind = either(both(moves, left), both(not(moves), behind));
     stale = any(both(st.live, left));

@@ -133,8 +133,8 @@ typedef struct sc_work {
   sc_array A, u;            /* [16 a.ntile] A + R and its factor, [4 a.nb] a vector over its rows; see direct.inl */
   sc_array Y, B;            /* [4 blocks of Y], [dim^2 per elliptic contact] of the dual problem, see dual.inl */
   sc_array soft;            /* [SC_SOFT nefc] with elliptic contacts: rows in their place, see multipliers.inl */
-  sc_pack *view;            /* and a pack to read them by */
-  sc_array lane;            /* [7] numbers of measure and refine, one for each lane */
+  sc_pack *view;            /* one, the pack with the rows of `soft` in place of its own */
+  sc_array lane;            /* [7] numbers of newton, measure and refine, one for each lane */
   uint8_t *used;            /* [nefc] bytes: some lane has a force there */
   int32_t *iterations, *end;/* W numbers each */
   int32_t *stale;           /* W numbers, by newton: whether the factor is not that of the zones where the lane ended */

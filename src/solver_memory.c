@@ -39,19 +39,20 @@ static size_t place_work(sc_work *w, char *at, sc_work_sizes s, size_t element) 
   bytes += round64((count) * element);
   SC_WORK_FIELDS(FIELD)
 #undef FIELD
+  size_t used = bytes, view = used + round64(s.rows), tile_at = view + round64(sizeof(sc_pack));
+  size_t lanes = tile_at + round64(s.nb * sizeof(int32_t));
   if (at) {
-    w->used = (uint8_t *)at + bytes;
-    w->tile_at = (int32_t *)(void *)(at + bytes + round64(s.rows));
-    w->iterations = (int32_t *)(void *)(at + bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)));
+    w->used = (uint8_t *)at + used;
+    w->view = (sc_pack *)(void *)(at + view);
+    w->tile_at = (int32_t *)(void *)(at + tile_at);
+    w->iterations = (int32_t *)(void *)(at + lanes);
     w->end = w->iterations + SC_MAX_LANES;
     w->stale = w->end + SC_MAX_LANES, w->solved = w->stale + SC_MAX_LANES;
     w->changed = w->solved + SC_MAX_LANES;
     w->gap = (double *)(void *)(w->changed + SC_MAX_LANES);
     w->floor = w->gap + SC_MAX_LANES, w->bound = w->floor + SC_MAX_LANES, w->objective = w->bound + SC_MAX_LANES;
-    w->view = (sc_pack *)(void *)(w->objective + SC_MAX_LANES);
   }
-  return bytes + round64(s.rows) + round64(s.nb * sizeof(int32_t)) + SC_MAX_LANES * (5 * sizeof(int32_t) + 4 * sizeof(double)) +
-         round64(sizeof(sc_pack));
+  return lanes + SC_MAX_LANES * (5 * sizeof(int32_t) + 4 * sizeof(double));
 }
 
 /* for one lane more than once: `parts` times those of the judge */
