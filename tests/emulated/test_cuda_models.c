@@ -35,9 +35,11 @@ static test_run solve_states(const char *backend, int precision, const recorded 
   return t;
 }
 
-/* A run's launches and, where accesses are traced, its traffic: what it needs of device memory comes from there once, and
- * then from caches, at most so many times. */
-#define MOST_TRAFFIC 1.6
+/* What a run moves to and from device memory over the bytes that it touches, at most: J in double is read twice by the certificate,
+ * D and tau more often; and J and M once more where it refines forces of stiff rows, as in many states of the last two. */
+static double most_traffic(const char *name) { return strstr(name, "aloha_pot") ? 1.58 : strstr(name, "boxes4") ? 1.45 : 1.33; }
+
+/* A run's launches and, where accesses are traced, its traffic. */
 static void check_run(const test_run *t, const char *name) {
   long near = emu_count("loads") + emu_count("stores"), meetings = emu_count("barriers") + emu_count("exchanges");
   long launches = emu_count("launches"), moved = emu_count("read") + emu_count("written"), touched = emu_count("touched");
@@ -51,7 +53,7 @@ static void check_run(const test_run *t, const char *name) {
     printf("%-24s an environment: %ld bytes of device memory, %.2f times what it needs; %ld accesses of shared memory, %ld meetings\n", name,
            moved / t->r.nenv, (double)moved / (double)touched, near / t->r.nenv, meetings / t->r.nenv);
   cr_expect_eq(launches, 1, "%s: %ld launches", name, launches);
-  cr_expect_leq((double)moved, MOST_TRAFFIC * (double)touched, "%s: %ld bytes moved for %ld that are needed", name, moved, touched);
+  cr_expect_leq((double)moved, most_traffic(name) * (double)touched, "%s: %ld bytes moved for %ld that are needed", name, moved, touched);
 }
 
 static void check_model(const cJSON *entry, int elliptic) {
