@@ -47,7 +47,7 @@ namespace block_f64 {
 }
 
 /* registers for so many warps on a multiprocessor: what spills nothing, see docs/gpu.md */
-#define BOUNDS(team) __launch_bounds__(team, SC_RESIDENT_WARPS * 32 / team)
+#define BOUNDS(team) __launch_bounds__(team, SC_RESIDENT_WARPS(team) * 32 / team)
 #define ARGS const __grid_constant__ sc_cuda_args args
 extern "C" {
 __global__ void BOUNDS(SC_TEAM_SMALL) sc_cuda_warp_f32(ARGS) { warp_f64::solve_all<1, 0>(&args); }

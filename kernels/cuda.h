@@ -15,7 +15,8 @@
 #define SC_ROWS_THREADS 128 /* of a block that evaluates rows and nothing else */
 #define SC_DENSE_BLOCKS 32 /* dof blocks (128 dofs) beyond which Newton's steps come from batched dense routines, see cuda_dense.inl */
 #define SC_DENSE_ROUNDS 20 /* steps at most; what is not solved then goes on in one block */
-#define SC_RESIDENT_WARPS 12 /* of a multiprocessor, that its registers must hold */
+#define SC_RESIDENT_WARPS(team) ((team) == SC_TEAM_LARGE ? 8 : 12) /* of a multiprocessor, that its registers must hold; of large
+                               systems its shared memory holds two, or one */
 
 /* One environment: a pack of one lane, its pointers and lists in device memory. */
 typedef struct alignas(16) sc_cuda_env {
