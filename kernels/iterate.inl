@@ -20,7 +20,8 @@ typedef struct {
   mask full;           /* the step was taken whole, or nearly */
 } iteration;
 
-/* forces and gradient at the trial point, from x1 and Ma1 there; for others to read after the next SYNC. first: there is no iterate to compare with */
+/* forces and gradient at the trial point, from x1 and Ma1 there; for others to read after the next SYNC. first: there is no
+ * iterate to compare with */
 FN row_notes at_trial(const sc_pack *p, sc_work *w, int first) {
   row_notes n = evaluate_rows(p, w->x1, first ? NULL : w->f, first ? NULL : w->k, w->f1, w->k1, w->used);
   mul_jac_t(p, w->Ma1, -1, w->f1, w->used, w->g1, NULL);

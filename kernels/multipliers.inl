@@ -1,8 +1,8 @@
 /* Newton's method where stiff contacts slide: the method of multipliers.
  *
  * The cost of such a contact is a narrow valley that is bent like its cone. Steps along its floor are as short as the valley is
- * narrow, so that their number grows with about the cube root of D A. But f = f(J a - aref) also
- * solves, for any 0 < sigma <= 1, the rows
+ * narrow, so that their number grows with about the cube root of D A. But f = f(J a - aref) also solves, for any
+ * 0 < sigma <= 1, the rows
  *   D^ = sigma D,   aref^ = aref - (1/D - 1/D^) l     at l = f,
  * which are as soft as one likes. Rounds of them, each with the forces l of the one before, lead to the same minimum, and the
  * error of l falls by about 1/(D^ A) in each. Between rounds a few steps are taken on the problem itself, and these end the

@@ -112,17 +112,6 @@ static size_t divide(sc_cuda_large *l, const sc_cuda_env *env, int n) {
   return most;
 }
 
-/* memory for the largest chunk; without it there is the other way */
-static int reserve(sc_cuda_large *l, size_t bytes) {
-  if (bytes <= l->capacity) return 1;
-  if (l->memory) cudaFree(l->memory);
-  l->capacity = 0;
-  cudaError_t error = cudaMalloc((void **)&l->memory, bytes);
-  if (error == cudaSuccess) l->capacity = bytes;
-  else cudaGetLastError(), l->memory = NULL;
-  return error == cudaSuccess;
-}
-
 static void describe(const sc_cuda_large *l, const sc_cuda_env *env, tables to, tables at) {
   size_t element = l->single ? sizeof(float) : sizeof(double);
   for (int k = 0; k < l->ngroup; k++) {
@@ -152,7 +141,7 @@ int sc_cuda_dense_plan(sc_device_memory *m, const sc_device_job *job, const sc_c
   l->group = (sc_cuda_group *)malloc((size_t)n * sizeof *l->group);
   if (!l->chunk || !l->group) return sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
   size_t bytes = divide(l, env, n);
-  if (bytes == 0 || !reserve(l, bytes)) return SC_OK;
+  if (bytes == 0 || sc_cuda_reserve(&l->memory, &l->capacity, bytes)) return SC_OK; /* without memory there is the other way */
   describe(l, env, point(host, n), point(at, n));
   l->tables = at, l->count = n;
   return SC_OK;
@@ -164,13 +153,6 @@ void sc_cuda_dense_forget(sc_device_memory *m) {
 }
 
 /* ------------------------------------------------------------------ running */
-
-static int launch(sc_device_memory *m, sc_cuda_kernel kernel, sc_cuda_args *a, int blocks, int threads, size_t shared) {
-  void *args[] = {a};
-  dim3 grid((unsigned)blocks), block((unsigned)threads);
-  TRY("sc_solver_run", cudaLaunchKernel(kernel, grid, block, args, shared, m->device->stream));
-  return SC_OK;
-}
 
 /* every direction of a chunk, group by group; factors and solutions of all that have as many dofs at once */
 static int make_directions(sc_device_memory *m, const sc_cuda_chunk *c) {
@@ -203,13 +185,13 @@ int sc_cuda_dense_run(sc_device_memory *m, const sc_cuda_launch *finish) {
     const sc_cuda_chunk *c = &l->chunk[k];
     sc_cuda_args a = finish->args;
     a.env += c->first, a.nenv = c->count, a.dense = point(l->tables, l->count).dense + c->first, a.rounds = l->rounds;
-    code = launch(m, begin, &a, c->count, SC_TEAM_LARGE, 0);
+    code = sc_cuda_launch_one(m, begin, &a, c->count, SC_TEAM_LARGE, 0);
     for (int round = 0; !code && round < l->rounds; round++) {
       code = make_directions(m, c);
-      if (!code) code = launch(m, step, &a, c->count, SC_TEAM_LARGE, 0);
+      if (!code) code = sc_cuda_launch_one(m, step, &a, c->count, SC_TEAM_LARGE, 0);
     }
     int blocks = finish->blocks < c->count ? finish->blocks : c->count;
-    if (!code) code = launch(m, finish->kernel, &a, blocks, finish->threads, finish->shared);
+    if (!code) code = sc_cuda_launch_one(m, finish->kernel, &a, blocks, finish->threads, finish->shared);
   }
   return code;
 }

@@ -8,9 +8,9 @@
 #include "device.h"
 #include "softcon_cuda.h"
 
-/* kernels/cuda.cu */
 struct sc_cuda_blas;
 
+/* kernels/cuda.cu */
 extern "C" {
 __global__ void sc_cuda_warp_f32(const __grid_constant__ sc_cuda_args args);
 __global__ void sc_cuda_warp_f64(const __grid_constant__ sc_cuda_args args);
@@ -105,6 +105,11 @@ struct sc_cuda_scope {
     if (before >= 0) cudaSetDevice(before);
   }
 };
+
+/* For sc_solver_pack: device memory of at least so many bytes; what was there is lost. */
+int sc_cuda_reserve(char **block, size_t *capacity, size_t bytes);
+/* For sc_solver_run: one kernel onto the stream. */
+int sc_cuda_launch_one(sc_device_memory *memory, sc_cuda_kernel kernel, sc_cuda_args *args, int blocks, int threads, size_t shared);
 
 int sc_cuda_upload(sc_device *device, sc_device_memory **memory, const sc_device_job *job);
 int sc_cuda_run(sc_device_memory *memory);

@@ -208,7 +208,7 @@ static int make_launches(sc_device_memory *m, const sc_device_job *job, const la
 
 /* ------------------------------------------------------------------ memory */
 
-static int reserve(char **block, size_t *capacity, size_t bytes) {
+int sc_cuda_reserve(char **block, size_t *capacity, size_t bytes) {
   if (bytes <= *capacity) return SC_OK;
   if (*block) TRY("sc_solver_pack", cudaFree(*block));
   *block = NULL, *capacity = 0;
@@ -227,7 +227,7 @@ static int reserve(char **block, size_t *capacity, size_t bytes) {
 static int reserve_spill(sc_device_memory *m) {
   size_t bytes = 0;
   for (int k = 0; k < m->nlaunch; k++) bytes += (size_t)m->launches[k].args.slow * (size_t)m->launches[k].blocks;
-  int code = reserve(&m->spill, &m->spill_capacity, bytes);
+  int code = sc_cuda_reserve(&m->spill, &m->spill_capacity, bytes);
   if (code) return code;
   char *at = m->spill;
   for (int k = 0; k < m->nlaunch; k++) {
@@ -317,7 +317,7 @@ int sc_cuda_upload(sc_device *d, sc_device_memory **memory, const sc_device_job 
   }
   if (!code && (!m || !m->staged || !slots))
     code = sc_error_set(SC_ERROR_MEMORY, "sc_solver_pack: no memory for %d environments", job->npack);
-  if (!code) code = reserve(&m->block, &m->capacity, at.bytes);
+  if (!code) code = sc_cuda_reserve(&m->block, &m->capacity, at.bytes);
   if (!code) code = fill(m, job, &at, slots);
   if (!code) drop_staged(m);
   free(slots);
@@ -337,21 +337,22 @@ void sc_cuda_forget(sc_device_memory *m) {
 
 /* ------------------------------------------------------------------ solving */
 
+int sc_cuda_launch_one(sc_device_memory *m, sc_cuda_kernel kernel, sc_cuda_args *a, int blocks, int threads, size_t shared) {
+  void *args[] = {a};
+  dim3 grid((unsigned)blocks), block((unsigned)threads);
+  TRY("sc_solver_run", cudaLaunchKernel(kernel, grid, block, args, shared, m->device->stream));
+  return SC_OK;
+}
+
 int sc_cuda_run(sc_device_memory *m) {
   sc_cuda_scope scope(m->device->ordinal);
   TRY("sc_solver_run", scope.error);
-  for (int k = 0; k < m->nlaunch; k++) {
+  int code = SC_OK;
+  for (int k = 0; !code && k < m->nlaunch; k++) {
     sc_cuda_launch *l = &m->launches[k];
-    if (l->rounds) {
-      int code = sc_cuda_dense_run(m, l);
-      if (code) return code;
-      continue;
-    }
-    void *args[] = {&l->args};
-    dim3 blocks((unsigned)l->blocks), threads((unsigned)l->threads);
-    TRY("sc_solver_run", cudaLaunchKernel(l->kernel, blocks, threads, args, l->shared, m->device->stream));
+    code = l->rounds ? sc_cuda_dense_run(m, l) : sc_cuda_launch_one(m, l->kernel, &l->args, l->blocks, l->threads, l->shared);
   }
-  return SC_OK;
+  return code;
 }
 
 int sc_cuda_wait(sc_device_memory *m) {

@@ -97,8 +97,8 @@ SC_API int sc_cuda_arrays_get(const sc_solver *solver, sc_cuda_arrays *arrays);
  * the solver packs again: then its own are back. Begin with what sc_cuda_arrays_get gives and replace pointers; nenv and
  * offsets are not read. What a run does not write (see above) is copied to outputs that are new, once, on the stream. Runs
  * that are enqueued or captured in a graph keep the arrays that they had. Errors: as above; argument (size) names a pointer
- * that is NULL where that has no meaning, is not aligned, or cannot be accessed by the device; SC_ERROR_DEVICE: whatever CUDA
- * reports. Runs are as before then; argument too where M, efc_J or a vector is NULL that was set before. */
+ * that is NULL where that has no meaning (M, efc_J and vectors: that was set before), is not aligned, or cannot be accessed by
+ * the device; SC_ERROR_DEVICE: whatever CUDA reports. Runs are as before then. */
 SC_API int sc_cuda_arrays_set(sc_solver *solver, const sc_cuda_arrays *arrays);
 
 /* Enqueue the law alone, of all rows at once: efc_K .. contact_mu from the parameters. What is not valid gives what the

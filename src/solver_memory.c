@@ -98,7 +98,8 @@ static int fit(const sc_solver *s, sc_worker *w, sc_work_sizes wide, sc_work_siz
   for (int k = 0; k < SC_MAX_PARTS; k++) w->judge[k].fresh = 0;
   w->judge[0].task = w->judge[1].task = w->iterate.task =
       (sc_task){s->options.tolerance, s->options.ls_tolerance, s->options.iterations, s->options.ls_iterations, s->options.warmstart,
-                s->options.method == SC_NEWTON || s->options.method == SC_CG, s->options.noslip_iterations, s->options.noslip_tolerance, f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
+                s->options.method == SC_NEWTON || s->options.method == SC_CG,
+                s->options.noslip_iterations, s->options.noslip_tolerance, f32 ? 0x1p-24 : 0x1p-53, f32 ? FORCE_NOISE_F32 : FORCE_NOISE_F64};
   if (sc_in_float(s)) w->iterate.task.rounding = 0x1p-24;
   return 1;
 }

@@ -8,7 +8,7 @@
  *
  * Exit status: 0 done, 1 an answer is wrong, 2 wrong usage, 5 the device is not usable. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
-#include "../../tests/support/problems.h"
+#include "../../tests/support/large_cases.h"
 #include "gpu.h"
 #include "problems.h"
 
@@ -76,14 +76,6 @@ static double error_of(const gpu_run *t, const gpu_run *best, int env) {
 }
 
 /* ------------------------------------------------------------------ test */
-
-static const problem_case large[] = {
-    {"eighty-five dofs", 85, 6, 9, 8, 4, 4, 2, 2, 1, 0},
-    {"a hundred and twenty-eight dofs", 128, 3, 6, 6, 3, 6, 3, 3, 1, 0},
-};
-#define NLARGE ((int)(sizeof large / sizeof *large))
-#define NCASE (NPROBLEM + NLARGE)
-static const problem_case *case_of(int i) { return i < NPROBLEM ? &problem_cases[i] : &large[i - NPROBLEM]; }
 
 /* the environments whose answers are not within their bound of the reference's, or not the same when solved again */
 static int wrong_answers(gpu_run *t, gpu_run *best, int method, int precision, int seeds) {

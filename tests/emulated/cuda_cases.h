@@ -2,19 +2,9 @@
 #ifndef TEST_EMULATED_CASES_H
 #define TEST_EMULATED_CASES_H
 
+#include "../support/large_cases.h"
 #include "../support/solve.h"
 #include "control.h"
-
-/* with those of problem_cases: what a team of several warps solves, and what does not fit into shared memory */
-static const problem_case large_cases[] = {
-    {"eighty-five dofs", 85, 6, 9, 8, 4, 4, 2, 2, 1, 0},
-    {"a hundred and twenty-eight dofs", 128, 3, 6, 6, 3, 6, 3, 3, 1, 0},
-    {"two hundred dofs", 200, 0, 9, 9, 6, 9, 6, 6, 1, 0},
-};
-#define NLARGE ((int)(sizeof large_cases / sizeof *large_cases))
-#define NCASE (NPROBLEM + NLARGE)
-
-static inline const problem_case *case_of(int i) { return i < NPROBLEM ? &problem_cases[i] : &large_cases[i - NPROBLEM]; }
 
 static inline void set_case(test_run *t, int env, int which, int seed) {
   test_problem q = make_problem(case_of(which), (uint64_t)seed);
@@ -24,6 +14,9 @@ static inline void set_case(test_run *t, int env, int which, int seed) {
 }
 
 #define DENSE_ROUNDS 20 /* SC_DENSE_ROUNDS of kernels/cuda.h, which C does not read */
+
+/* the race build takes its time */
+static inline int racing(void) { return emu_count("races") >= 0; }
 
 /* mixed precision is not one of the device's */
 #define EACH_CUDA_PRECISION(p) for (int p = SC_F64; p <= SC_F32; p++)
@@ -49,5 +42,34 @@ static inline void same_bits(const test_run *a, int e, const test_run *b, int f,
 typedef struct { const char *name; long before; } counted;
 static inline counted count_from(const char *name) { return (counted){name, emu_count(name)}; }
 static inline long counted_since(counted c) { return emu_count(c.name) - c.before; }
+
+/* ------------------------------------------------------------------ failures */
+
+/* a context on the device with a batch and a solver; the first code that is not SC_OK. close_run either way */
+static inline int try_open(test_run *t, const sc_solver_options *o, int nenv) {
+  sc_context_options c;
+  memset(t, 0, sizeof *t);
+  sc_context_options_init(&c);
+  c.backend = "cuda", c.threads = 1;
+  int code = sc_context_create(&c, &t->context);
+  if (!code) code = sc_batch_create(t->context, nenv, &t->batch);
+  if (!code) code = sc_solver_create(t->context, o, &t->solver);
+  return code;
+}
+
+/* What `live`, a whole life, returns when CUDA's call i fails in it, counted from 1: SC_OK, or a failure that is told and has left
+ * nothing. */
+static inline int live_without(int (*live)(void), long i) {
+  long left = emu_count("live"), streams = emu_count("streams");
+  emu_fail(i);
+  int code = live();
+  emu_fail(0);
+  if (!code) return SC_OK;
+  cr_expect_eq(code, SC_ERROR_DEVICE, "call %ld: code %d", i, code);
+  cr_expect(strstr(sc_error_text(), "out of memory"), "call %ld: \"%s\"", i, sc_error_text());
+  cr_expect_eq(emu_count("live"), left, "call %ld (%s): %ld allocations are left", i, sc_error_text(), emu_count("live") - left);
+  cr_expect_eq(emu_count("streams"), streams, "call %ld (%s): %ld streams are left", i, sc_error_text(), emu_count("streams") - streams);
+  return code;
+}
 
 #endif

@@ -107,8 +107,6 @@ static inline void put_parameters(const sc_cuda_arrays *a, int env, const sweep_
   cuda_memory_put(a->refsafe + env, &q->p.refsafe, sizeof(int32_t), stream);
 }
 
-/* the race build takes its time */
-static inline int racing(void) { return emu_count("races") >= 0; }
 static inline int sweep_cases(void) { return racing() ? NPROBLEM : NCASE; }
 
 /* the environments of a run and the problems that they hold */

@@ -5,7 +5,6 @@
 #include "cuda_cases.h"
 
 /* the race build takes its time: fewer seeds, one large case, and conjugate gradients give up early */
-static int racing(void) { return emu_count("races") >= 0; }
 static int seeds(void) { return racing() ? 2 : 3; }
 static int cases(void) { return racing() ? NPROBLEM + 1 : NCASE; }
 static int cg_iterations(void) { return racing() ? 20 : 200; }
